@@ -1,0 +1,30 @@
+# Language, warnings, build types, sanitizers, ccache: one place for all rooms.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_DEV "-O2 -g1")
+set(CMAKE_C_FLAGS_DEV "-O2 -g1")
+set(CMAKE_EXE_LINKER_FLAGS_DEV "")
+set(CMAKE_SHARED_LINKER_FLAGS_DEV "")
+
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Werror)
+add_compile_definitions(_FILE_OFFSET_BITS=64 _GNU_SOURCE)
+
+if(LONGSHIP_SANITIZE)
+  add_compile_options(-fsanitize=${LONGSHIP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LONGSHIP_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)

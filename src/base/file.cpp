@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+
+#include "error.h"
+
+namespace longship {
+namespace fs = std::filesystem;
+namespace {
+
+std::string random_suffix() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+fs::path directory_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// A directory that its owner may not write cannot be emptied; one that was packed read-only is not precious
+// for that.
+void make_writable(const fs::path& path) {
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, ignored), end;
+       at != end; at.increment(ignored)) {
+    if (ignored) return;
+    if (at->symlink_status(ignored).type() == fs::file_type::directory) {
+      fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+  }
+}
+
+}  // namespace
+
+Fd open_file(const fs::path& path, int flags, unsigned mode) {
+  Fd fd(::open(path.c_str(), flags | O_CLOEXEC, mode));
+  if (!fd) throw Error::from_errno(errno, "cannot open {}", path.string());
+  return fd;
+}
+
+std::string read_file(const fs::path& path, std::size_t limit) {
+  const Fd fd = open_file(path, O_RDONLY);
+  std::string bytes;
+  std::size_t size = 0;
+  for (;;) {
+    bytes.resize(size + std::max<std::size_t>(size, 16384));
+    const auto got = ::read(fd.get(), bytes.data() + size, bytes.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error::from_errno(errno, "cannot read {}", path.string());
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size > limit)
+      throw Error("{} is larger than {} bytes, which is more than is expected here", path.string(), limit);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw Error::from_errno(errno, "cannot write");
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void write_file(const fs::path& path, std::string_view bytes, unsigned mode) {
+  within(fmt::format("cannot write {}", path.string()), [&] {
+    PendingFile file(path, mode);
+    write_all(file.fd(), bytes);
+    file.commit();
+  });
+}
+
+PendingFile::PendingFile(fs::path path, unsigned mode)
+    : path_(std::move(path)),
+      aside_(directory_of(path_) / fmt::format(".{}.{}.aside", path_.filename().string(), random_suffix())),
+      fd_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL, mode)) {}
+
+PendingFile::~PendingFile() {
+  if (fd_) ::unlink(aside_.c_str());
+}
+
+void PendingFile::commit() {
+  commit_as(path_);
+}
+
+void PendingFile::commit_as(const fs::path& path) {
+  if (::fsync(fd_.get()) != 0) throw Error::from_errno(errno, "cannot sync {}", aside_.string());
+  if (::rename(aside_.c_str(), path.c_str()) != 0) {
+    throw Error::from_errno(errno, "cannot rename {} to {}", aside_.string(), path.string());
+  }
+  fd_.reset();
+  sync_directory(directory_of(path));
+}
+
+void sync_directory(const fs::path& directory) {
+  const Fd fd = open_file(directory, O_RDONLY | O_DIRECTORY);
+  // Some network file systems cannot sync a directory and say EINVAL; there the rename is as durable as it
+  // gets.
+  if (::fsync(fd.get()) != 0 && errno != EINVAL)
+    throw Error::from_errno(errno, "cannot sync {}", directory.string());
+}
+
+TemporaryDirectory::TemporaryDirectory(std::string_view prefix, const fs::path& parent) {
+  const char* wanted = std::getenv("TMPDIR");
+  const fs::path where = !parent.empty() ? parent : wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
+  std::string name = (where / fmt::format("{}-XXXXXX", prefix)).string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw Error::from_errno(errno, "cannot make a directory in {}", where.string());
+  path_ = name;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  if (!path_.empty()) remove_tree(path_);
+}
+
+fs::path TemporaryDirectory::keep() {
+  return std::exchange(path_, {});
+}
+
+bool remove_tree(const fs::path& path) noexcept {
+  try {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    if (!failed) return true;
+    make_writable(path);
+    fs::remove_all(path, failed);
+    return !failed;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace longship

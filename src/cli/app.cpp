@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands share: global options, the printing of errors, exit codes.
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "command.h"
+
+namespace longship::cli {
+namespace {
+
+void add_global_options(CLI::App& app, Context& context) {
+  app.add_flag("--json", context.json, "Results as JSON on stdout, for scripts");
+  app.add_flag_callback(
+      "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "Say which way is taken, and why");
+  app.add_flag_callback(
+      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "Only results and errors");
+  for (auto* command : app.get_subcommands({})) add_global_options(*command, context);
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The command that the words had reached when they stopped making sense.
+const CLI::App& deepest(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : deepest(*chosen.back());
+}
+
+int explain_wrong_words(const CLI::App& app, const CLI::ParseError& error, int count, char** words) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  const CLI::App& command = deepest(app);
+  std::string hint;
+  if (!command.get_subcommands({}).empty() && count > 1)
+    hint = suggestion(words[count - 1], names_of_commands(command));
+  complain(printable(error.what()) + hint);
+  std::string full_name = command.get_name();
+  for (const auto* at = command.get_parent(); at != nullptr; at = at->get_parent())
+    full_name = at->get_name() + " " + full_name;
+  note("{} --help shows how it is used", full_name);
+  return static_cast<int>(Failure::usage);
+}
+
+}  // namespace
+
+std::string examples(const std::string& lines) {
+  return "Examples:\n" + lines;
+}
+
+int run_app(CLI::App& app, Context& context, int count, char** words) {
+  add_global_options(app, context);
+  app.require_subcommand(1);
+  try {
+    app.parse(count, words);
+    return context.exit_code;
+  } catch (const CLI::ParseError& error) {
+    return explain_wrong_words(app, error, count, words);
+  } catch (const Error& error) {
+    complain(error.what());
+    return static_cast<int>(error.failure());
+  } catch (const std::bad_alloc&) {
+    complain("out of memory");
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return static_cast<int>(Failure::failed);
+}
+
+}  // namespace longship::cli

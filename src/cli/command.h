@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file per command: add_NAME() declares its words to CLI11 and hangs the work on them. No logic here: a
+// command turns words into a call of a room, and the answer into words. Errors are thrown; run_app() prints
+// them and chooses the exit code: 0 done, 1 failed, 2 wrong use, 3 cannot be done here.
+#pragma once
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace longship::cli {
+
+struct Context {
+  bool json = false;  // --json: results on stdout as JSON, for scripts
+  int exit_code = 0;  // a command that ran another program hands its code on
+};
+
+// In the small static program, which starts in a millisecond.
+void add_box(CLI::App& app, Context& context);
+void add_launch(CLI::App& app, Context& context);
+
+// In the other one, which has every library.
+void add_completion(CLI::App& app, Context& context);
+void add_doctor(CLI::App& app, Context& context);
+void add_image(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
+void add_run(CLI::App& app, Context& context);
+
+// "Examples:\n  longship box …" for --help; ready for CLI::App::footer().
+[[nodiscard]] std::string examples(const std::string& lines);
+
+// Gives every command --json, -v and -q, parses, runs, prints what went wrong.
+int run_app(CLI::App& app, Context& context, int count, char** words);
+
+}  // namespace longship::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of this installation are, relative to the running program, so that the whole can be moved:
+//   bin/longship                     the small static program
+//   libexec/longship/longship        the large one
+//   lib/longship/                    what boxes see as /opt/longship: liblongship.so, python/longship
+#pragma once
+#include <filesystem>
+
+namespace longship::cli {
+
+[[nodiscard]] std::filesystem::path prefix();
+[[nodiscard]] std::filesystem::path small_program();  // bin/longship
+[[nodiscard]] std::filesystem::path large_program();  // libexec/longship/longship
+[[nodiscard]] std::filesystem::path in_the_box();     // lib/longship
+
+}  // namespace longship::cli
