@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job as its file asks for it: docs/formats/job.md. What is here is valid; the reader named the line of what was not.
+// A job as its file asks for it: docs/formats/job.md. What is here is valid; the reader named the line of
+// what was not.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Needs {
 };
 
 struct Data {
-  std::string dataset;  // "team/name@version", a path, or s3://bucket/prefix
+  std::string dataset;  // "team/name@version", an absolute path, or s3://bucket/prefix
   std::string at;       // where the ranks find it
   Stage stage = Stage::none;
 };
@@ -47,7 +48,7 @@ struct Retry {
 
 struct Job {
   std::string name;
-  std::string image;  // empty: no box, this machine's own software
+  std::string image;  // a reference or an absolute path; empty: no box, this machine's own software
   std::vector<std::string> command;
   std::filesystem::path code;  // absolute, or empty: none
   Launch launch = Launch::ranks;
@@ -60,13 +61,21 @@ struct Job {
   Retry retry;
 };
 
+inline constexpr int file_version = 1;
+
+[[nodiscard]] inline int ranks(const Needs& needs) {
+  return needs.nodes * needs.ranks_per_node;  // the reader saw to it that this fits
+}
+
+// A directory stands for the job.toml in it.
 // `overrides` are "needs.nodes=16", as --set gives them; their errors name the option instead of a line.
 [[nodiscard]] Job load(const std::filesystem::path& file, std::span<const std::string> overrides = {});
 // `file` is for messages, `directory` is what `code` is relative to.
 [[nodiscard]] Job parse(std::string_view text, std::string_view file, const std::filesystem::path& directory,
                         std::span<const std::string> overrides = {});
 
-// As JSON, for the spool, --json and the hub; from_json accepts what to_json wrote.
+// As JSON, for the spool, --json and the hub; from_json accepts what to_json wrote, on whatever machine: it
+// does not ask whether `code` is there.
 [[nodiscard]] std::string to_json(const Job& job);
 [[nodiscard]] Job from_json(std::string_view text, std::string_view origin);
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace longship::fit {
+namespace {
+
+Finding judge_architecture(const ImageFacts& image, const HostFacts& host) {
+  const auto wanted = kernel_architecture(image.architecture), given = kernel_architecture(host.architecture);
+  if (wanted == given) return {"architecture", Fit::good, fmt::format("both are {}", given), ""};
+  return {"architecture", Fit::none, fmt::format("the image is for {}, this machine is {}", wanted, given),
+          fmt::format("build the image on a machine that is {}, or pull its variant for that", given)};
+}
+
+Finding judge_library(const ImageFacts& image) {
+  const auto needed = longship_needs_glibc.text();
+  if (!image.glibc)
+    return {
+        "C library", Fit::limited,
+        fmt::format(
+            "the image has no glibc: programs run, but \"import longship\" does not, which needs glibc {}",
+            needed),
+        fmt::format("start from an image with glibc {} or newer, such as debian:bookworm", needed)};
+  const auto given = image.glibc->text();
+  if (*image.glibc >= longship_needs_glibc)
+    return {"C library", Fit::good, fmt::format("glibc {}, and Longship needs {}", given, needed), ""};
+  return {
+      "C library", Fit::limited,
+      fmt::format("the image has glibc {}: programs run, but \"import longship\" does not, which needs {}",
+                  given, needed),
+      fmt::format("start from an image with glibc {} or newer (Debian 10, RHEL 8, Ubuntu 20.04)", needed)};
+}
+
+Finding judge_kernel(const Version& least, const HostFacts& host) {
+  if (host.kernel >= least)
+    return {"kernel", Fit::good,
+            fmt::format("Linux {}, and the image's C library needs {}", host.kernel.text(), least.text()),
+            ""};
+  return {
+      "kernel", Fit::none,
+      fmt::format("the image's C library stops with \"kernel too old\" before Linux {}, this machine has {}",
+                  least.text(), host.kernel.text()),
+      "start from an older distribution's image"};
+}
+
+}  // namespace
+
+std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host) {
+  std::vector<Finding> findings;
+  if (!image.architecture.empty()) findings.push_back(judge_architecture(image, host));
+  if (image.least_kernel) findings.push_back(judge_kernel(*image.least_kernel, host));
+  findings.push_back(judge_library(image));
+  return findings;
+}
+
+Fit worst(std::span<const Finding> findings) {
+  Fit worst = Fit::good;
+  for (const auto& finding : findings) worst = std::max(worst, finding.fit);
+  return worst;
+}
+
+std::string_view kernel_architecture(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> words = {
+      {{"amd64", "x86_64"}, {"arm64", "aarch64"}, {"386", "i686"}, {"loong64", "loongarch64"}}};
+  for (const auto& [image, kernel] : words)
+    if (image == name) return kernel;
+  return name;
+}
+
+}  // namespace longship::fit
