@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job needs against what is here, before anything is made.
+#include <sys/utsname.h>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "fit/fit.h"
+#include "launch/allocation.h"
+#include "pilot.h"
+#include "store/store.h"
+
+namespace longship::pilot {
+namespace fs = std::filesystem;
+namespace {
+
+fit::HostFacts this_host() {
+  utsname about{};
+  ::uname(&about);
+  return {about.machine, fit::Version::parse(about.release).value_or(fit::Version())};
+}
+
+// "glibc 2.36", as the store has it.
+fit::ImageFacts facts_of(const store::Image& image) {
+  constexpr std::string_view glibc = "glibc ";
+  fit::ImageFacts facts;
+  facts.architecture = image.facts.architecture;
+  if (image.facts.libc.starts_with(glibc))
+    facts.glibc = fit::Version::parse(image.facts.libc.substr(glibc.size()));
+  return facts;
+}
+
+void check_fit(const store::Image& image) {
+  for (const auto& finding : fit::verdict(facts_of(image), this_host())) {
+    if (finding.fit == fit::Fit::none)
+      throw Error(Failure::impossible, "image {} does not fit: {}: {}", image.name, finding.reason,
+                  finding.remedy);
+    if (finding.fit == fit::Fit::limited)
+      warn("image {}: {}: {}", image.name, finding.reason, finding.remedy);
+  }
+}
+
+void find_image(const job::Job& job, Ground& ground) {
+  const store::Store store;
+  ground.unpacked = store.location() / "unpacked";
+  if (job.image.empty()) return;
+  if (job.image.starts_with('/')) {
+    if (!fs::exists(job.image)) throw Error("there is no image {}", job.image);
+    ground.root = job.image;
+    return;
+  }
+  ground.image = store.find(job.image);
+  ground.root = store.root_of(*ground.image);
+  check_fit(*ground.image);
+}
+
+void find_nodes(const job::Job& job, Ground& ground) {
+  const auto allocation = launch::current_allocation(current_environment());
+  const int wanted = job.needs.nodes;
+  if (!allocation) {
+    if (wanted > 1)
+      throw Error(
+          Failure::impossible,
+          "the job needs {} nodes, and this is one machine: run it inside an allocation of the batch system "
+          "(salloc, sbatch), or with --set needs.nodes=1",
+          wanted);
+    return;
+  }
+  ground.nodes = allocation->nodes;
+  ground.across = !allocation->here;
+  if (wanted != allocation->nodes)
+    note("the job asks for {} node{}, the allocation has {}: all of them are used", wanted,
+         wanted == 1 ? "" : "s", allocation->nodes);
+}
+
+void check_kind(const job::Job& job) {
+  if (job.launch == job::Launch::mpi)
+    throw Error(Failure::impossible,
+                "launch = \"mpi\" is not there yet: use \"ranks\", and mpirun for MPI programs");
+  if (job.launch == job::Launch::spark)
+    throw Error(Failure::impossible, "launch = \"spark\" is not there yet");
+  if (job.needs.gpus_per_rank > 0 && !fs::exists("/dev/nvidia0") && !fs::exists("/dev/kfd"))
+    throw Error(Failure::impossible, "the job needs {} GPU{} per rank, and this machine has none",
+                job.needs.gpus_per_rank, job.needs.gpus_per_rank == 1 ? "" : "s");
+}
+
+void check_data(const job::Job& job) {
+  for (const auto& data : job.data) {
+    if (!data.dataset.starts_with('/'))
+      throw Error(Failure::impossible, "data {}: only paths of this machine can be used so far",
+                  data.dataset);
+    if (!fs::exists(data.dataset)) throw Error("data {}: there is nothing at this path", data.dataset);
+    if (job.image.empty() && data.at != data.dataset)
+      throw Error(Failure::impossible, "data {} cannot be shown at {} without an image", data.dataset,
+                  data.at);
+  }
+}
+
+}  // namespace
+
+Ground look_at_the_ground(const job::Job& job) {
+  return within("job " + job.name, [&] {
+    Ground ground;
+    check_kind(job);
+    check_data(job);
+    find_image(job, ground);
+    find_nodes(job, ground);
+    return ground;
+  });
+}
+
+}  // namespace longship::pilot

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pilot.h"
+
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "formats/archive.h"
+#include "formats/units.h"
+#include "launch/across.h"
+#include "launch/launch.h"
+#include "result.h"
+
+namespace longship::pilot {
+namespace fs = std::filesystem;
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+// What the ranks see of the attempt, in a box and without one.
+constexpr const char* work_in_the_box = "/job";
+constexpr const char* record_in_the_box = "/run/longship/record";
+
+box::Spec box_spec(const job::Job& job, const Attempt& attempt, const Ground& ground,
+                   const Installation& installation) {
+  box::Spec spec;
+  spec.root = ground.root;
+  spec.unpacked = ground.unpacked;
+  spec.binds = {{attempt.work(), work_in_the_box},
+                {attempt.record(), record_in_the_box},
+                {installation.in_the_box, "/opt/longship", true}};
+  for (const auto& data : job.data) spec.binds.push_back({data.dataset, data.at, true});
+  spec.working_directory = work_in_the_box;
+  return spec;
+}
+
+// Without a box the package is found as any other, before what the user has there.
+std::string python_path(const Installation& installation) {
+  const auto environment = current_environment();
+  const auto found = environment.find("PYTHONPATH");
+  const auto ours = (installation.in_the_box / "python").string();
+  return found == environment.end() || found->second.empty() ? ours : ours + ":" + found->second;
+}
+
+launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground& ground,
+                       const Installation& installation) {
+  launch::Plan plan;
+  plan.command = job.command;
+  plan.environment = job.environment;
+  plan.environment.emplace("LONGSHIP_JOB", attempt.name());
+  plan.ranks.assign(static_cast<std::size_t>(ground.nodes), job.needs.ranks_per_node);
+  plan.threads_per_rank = job.needs.threads_per_rank;
+  plan.output = attempt.output();
+  plan.secret = launch::make_secret();
+  if (ground.root.empty()) {
+    plan.environment.emplace("PYTHONPATH", python_path(installation));
+    plan.directory = attempt.work();
+    plan.record = attempt.record();
+  } else {
+    plan.box = launch::Boxed{box_spec(job, attempt, ground, installation),
+                             ground.image ? ground.image->config.environment : Environment{}};
+    plan.directory = work_in_the_box;
+    plan.record = record_in_the_box;
+  }
+  return plan;
+}
+
+// The job's time, and the metrics of rank 0, looked at while the ranks run.
+class Watch {
+ public:
+  Watch(const job::Job& job, const Attempt& attempt, const Watcher& watcher)
+      : walltime_(job.needs.walltime), follower_(record::log_path(attempt.record(), 0)), watcher_(watcher) {}
+
+  void tick() {
+    if (const auto metrics = follower_.poll(); metrics && watcher_.metrics) watcher_.metrics(*metrics);
+  }
+  [[nodiscard]] bool over() {
+    if (walltime_.count() > 0 && Steady::now() - begun_ > walltime_) over_ = true;
+    return over_;
+  }
+  [[nodiscard]] bool was_over() const { return over_; }
+  [[nodiscard]] milliseconds elapsed() const {
+    return std::chrono::duration_cast<milliseconds>(Steady::now() - begun_);
+  }
+
+ private:
+  std::chrono::seconds walltime_;
+  Steady::time_point begun_ = Steady::now();
+  record::Follower follower_;
+  const Watcher& watcher_;
+  bool over_ = false;
+};
+
+launch::Result launch_ranks(const launch::Plan& plan, const Ground& ground, const Installation& installation,
+                            Watcher& watcher, Watch& watch) {
+  launch::Surroundings surroundings{watcher.interruptions, watcher.screen, [&] { watch.tick(); },
+                                    [&] { return watch.over(); }};
+  launch::Result result = ground.across
+                              ? launch::run_across(plan, installation.helper, watcher.screen, surroundings)
+                              : launch::run_here(plan, surroundings);
+  watch.tick();  // what was reported last
+  return result;
+}
+
+void judge_ranks(const job::Job& job, const Watch& watch, Outcome& outcome) {
+  outcome.exit_code = outcome.ranks.exit_code;
+  switch (outcome.ranks.cause) {
+    case launch::Cause::finished:
+      break;
+    case launch::Cause::signal:
+      outcome.state = State::cancelled;
+      outcome.reason = "interrupted";
+      break;
+    case launch::Cause::stopped:
+      outcome.state = State::failed;
+      outcome.reason = watch.was_over() ? fmt::format("stopped: its walltime of {} was over",
+                                                      formats::human_duration(job.needs.walltime))
+                                        : "stopped";
+      outcome.exit_code = static_cast<int>(Failure::failed);
+      break;
+    case launch::Cause::rank_failed:
+      outcome.state = State::failed;
+      outcome.reason = outcome.ranks.failure ? outcome.ranks.failure->sentence() : "a rank failed";
+      break;
+  }
+}
+
+void judge_outputs(Outcome& outcome) {
+  if (outcome.state != State::finished || outcome.kept.missing.empty()) return;
+  outcome.state = State::failed;
+  outcome.exit_code = static_cast<int>(Failure::failed);
+  outcome.reason =
+      fmt::format("it did not write {}, which outputs.keep names", join(outcome.kept.missing, ", "));
+}
+
+}  // namespace
+
+std::string_view name_of(State state) {
+  switch (state) {
+    case State::finished:
+      return "finished";
+    case State::cancelled:
+      return "cancelled";
+    default:
+      return "failed";
+  }
+}
+
+void fill_spool(const Attempt& attempt, const job::Job& job) {
+  if (!job.code.empty())
+    within(fmt::format("cannot bundle the code in {}", job.code.string()),
+           [&] { formats::pack_bundle(job.code, attempt.bundle()); });
+  write_file(attempt.job_file(), job::to_json(job), 0600);
+}
+
+Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& installation,
+                  Watcher& watcher) {
+  const job::Job job = job::from_json(read_file(attempt.job_file()), attempt.job_file().string());
+  attempt.make_places();
+  if (!job.code.empty()) formats::unpack_bundle(attempt.bundle(), attempt.work());
+  watcher.interruptions.check();
+
+  Watch watch(job, attempt, watcher);
+  Outcome outcome;
+  outcome.ranks =
+      launch_ranks(make_plan(job, attempt, ground, installation), ground, installation, watcher, watch);
+  outcome.duration = watch.elapsed();
+  judge_ranks(job, watch, outcome);
+  outcome.kept = keep_outputs(attempt.work(), job.outputs.keep, attempt.directory());
+  judge_outputs(outcome);
+  write_file(attempt.result(), result_json(attempt, job, ground, outcome));
+  return outcome;
+}
+
+}  // namespace longship::pilot

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allocation's side of a job: what is in the spool becomes ranks, and what the ranks leave is kept.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attempt.h"
+#include "job/job.h"
+#include "launch/node.h"
+#include "launch/output.h"
+#include "outputs.h"
+#include "record/reader.h"
+#include "store/image.h"
+
+namespace longship::pilot {
+
+// Found out before anything is made: what is certain to fail, fails at once and leaves nothing.
+struct Ground {
+  std::optional<store::Image> image;  // none: this machine's own software
+  std::filesystem::path root;         // the image's SquashFS file
+  std::filesystem::path unpacked;     // where images are unpacked if nothing may mount them
+  int nodes = 1;
+  bool across = false;  // other nodes than this one: through the batch system
+};
+// Error (Failure::impossible) if the image does not fit this machine, or the job needs nodes that are not
+// there.
+[[nodiscard]] Ground look_at_the_ground(const job::Job& job);
+
+// Where the parts of this installation are.
+struct Installation {
+  std::filesystem::path in_the_box;  // what boxes see as /opt/longship
+  std::vector<std::string> helper;   // the command that a node helper is
+};
+
+enum class State { finished, failed, cancelled };
+[[nodiscard]] std::string_view name_of(State state);
+
+struct Outcome {
+  State state = State::finished;
+  int exit_code = 0;
+  std::string reason;  // a sentence, if it did not finish
+  launch::Result ranks;
+  Kept kept;
+  std::chrono::milliseconds duration{0};
+};
+
+// What is told while it runs.
+struct Watcher {
+  launch::Interruptions& interruptions;
+  launch::Screen& screen;
+  std::function<void(const record::LiveMetrics&)> metrics;
+};
+
+// The code into the spool, as a bundle, and the job as what was asked for.
+void fill_spool(const Attempt& attempt, const job::Job& job);
+
+// Runs what is in the spool. Everything that goes wrong with the job is in the outcome; an Error is our own
+// failure. result.json is written in either case.
+[[nodiscard]] Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& installation,
+                                Watcher& watcher);
+
+}  // namespace longship::pilot
