@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of longship image, and what they share.
+#pragma once
+#include "command.h"
+#include "formats/document.h"
+
+namespace longship::cli {
+
+void add_image_bootstrap(CLI::App& image, Context& context);
+void add_image_import(CLI::App& image, Context& context);
+void add_image_build(CLI::App& image, Context& context);
+
+void print_json(formats::Value value);
+
+}  // namespace longship::cli

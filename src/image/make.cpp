@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "make.h"
+
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "merge.h"
+
+namespace longship::image {
+namespace {
+
+void write_layers(SquashfsWriter& writer, Layers& layers, store::Image& image) {
+  Merge merge(writer);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) merge.add_layer(**layer);
+  image.files = merge.finish().files;
+  image.facts = merge.facts();
+}
+
+}  // namespace
+
+store::Image make_image(store::Store& store, store::Image description, Layers layers) {
+  store::validate_name(description.name);
+  Written written = new_image(store, std::move(description), std::move(layers));
+  return store.add(std::move(written.image), std::move(written.file));
+}
+
+Written new_image(const store::Store& store, store::Image description, Layers layers) {
+  Written written{std::move(description), store.aside()};
+  SquashfsWriter writer(written.file.fd());
+  write_layers(writer, layers, written.image);
+  return written;
+}
+
+Written change_image(const store::Store& store, const store::Image& base, Layers changes) {
+  Written written{base, store.aside()};
+  written.image.created = 0;
+  const auto root = store.root_of(base);
+  const Fd old = open_file(root, O_RDONLY);
+  SquashfsWriter writer(written.file.fd(), old.get());
+  changes.insert(changes.begin(), squashfs_layer(root, true));
+  write_layers(writer, changes, written.image);
+  return written;
+}
+
+}  // namespace longship::image

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store knows about an image, and its form as JSON: docs/formats/image-store.md.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/process.h"
+#include "formats/document.h"
+
+namespace longship::store {
+
+// How a process in it starts, if it is not told otherwise: the part of an OCI configuration that means
+// something here.
+struct Config {
+  Environment environment;
+  std::string working_directory;
+  std::vector<std::string> entrypoint, command;
+  std::map<std::string, std::string> labels;
+  std::string user;  // kept for others; a box always runs as its caller
+};
+
+// Found by looking while the image was made; empty where nothing was found.
+struct Facts {
+  std::string architecture;  // as uname says it
+  std::string libc;          // "glibc 2.36", "musl"
+  std::string system;        // "Debian GNU/Linux 12 (bookworm)"
+};
+
+struct Image {
+  std::string name;
+  std::string root;        // digest of the SquashFS file
+  std::uint64_t size = 0;  // its bytes
+  std::uint64_t files = 0;
+  Config config;
+  Facts facts;
+  std::int64_t created = 0;  // seconds since 1970
+  std::string origin;        // "bootstrap debian:bookworm", "build examples/digits/image", …
+};
+
+[[nodiscard]] formats::Value to_json(const Image& image);
+[[nodiscard]] Image image_from_json(const formats::Value& value);  // an Error that names the key
+
+// "debian-torch", "team/gan3d:v2": parts of [a-z0-9._-] with slashes between them and one tag. Error with
+// Failure::usage.
+void validate_name(std::string_view name);
+
+}  // namespace longship::store

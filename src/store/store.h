@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where images live on this machine or site: files called by their content's digest, and names that lead to
+// them.
+//
+//   blobs/sha256/HEX      SquashFS files
+//   images/NAME.json      what a name stands for; "/" in a name is "+" here
+//   steps/HEX.json        a step of a build that was done before, by what went into it
+//   asides/               work in progress
+//   lock                  shared while something is being added, exclusive while unused files are being
+//   removed
+//
+// Everything appears complete, by a rename, or not at all; any number of processes may work here at the same
+// time, and any of them may be killed at any moment.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aside.h"
+#include "base/error.h"
+#include "image.h"
+
+namespace longship::store {
+
+// $LONGSHIP_STORE, or longship in $XDG_DATA_HOME, or ~/.local/share/longship.
+[[nodiscard]] std::filesystem::path default_location();
+
+class Store {
+ public:
+  explicit Store(
+      std::filesystem::path where = default_location());  // nothing is made before something is added
+
+  [[nodiscard]] const std::filesystem::path& location() const { return where_; }
+  // An image that has no such name is an Error with the nearest names and the command that makes one.
+  [[nodiscard]] Image find(std::string_view name) const;
+  [[nodiscard]] std::vector<Image> list()
+      const;  // by name; one that cannot be read is left out with a warning
+  [[nodiscard]] std::filesystem::path root_of(const Image& image) const;  // its SquashFS file
+  [[nodiscard]] std::filesystem::path blob(std::string_view digest) const;
+
+  [[nodiscard]] Aside aside() const;
+  // Gives the file its place and the image its name; fills in root, size and time. What had the name loses
+  // it.
+  Image add(Image image, Aside file);
+  // Another name for what is here already.
+  void add(const Image& image);
+  // Takes the name away, and the files that nothing refers to any more.
+  void remove(std::string_view name);
+
+  // Steps of builds: the key is a digest of all that went in. `image.name` is the name the build was for; the
+  // step is forgotten together with it.
+  [[nodiscard]] std::optional<Image> find_step(std::string_view key) const;
+  void add_step(std::string_view key, const Image& image);
+  Image add_step(std::string_view key, Image image, Aside file);
+
+ private:
+  [[nodiscard]] std::filesystem::path record_of(std::string_view name) const;
+  [[nodiscard]] std::filesystem::path step_of(std::string_view key) const;
+  [[nodiscard]] Fd lock(int kind) const;
+  void place(Image& image, Aside file) const;
+  void write_record(const std::filesystem::path& path, const Image& image) const;
+  void forget_steps(std::string_view name) const;
+  void remove_unused() const;
+  [[nodiscard]] Error not_found(std::string_view name) const;
+
+  std::filesystem::path where_;
+};
+
+}  // namespace longship::store

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""longship image: import, build, look, remove, with the real program; as root and as an ordinary user."""
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LONGSHIP = os.environ.get("LONGSHIP", str(ROOT / "build/bin/longship"))
+
+
+@pytest.fixture(params=["caller", "ordinary user"])
+def longship(request, tmp_path):
+    """Runs longship with a store of its own."""
+    prefix = []
+    if request.param == "ordinary user":
+        if os.geteuid() != 0:
+            pytest.skip("the caller is one")
+        prefix = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+        tmp_path.chmod(0o755)
+        for parent in tmp_path.parents[:2]:
+            parent.chmod(0o755)
+    home = tmp_path / "home"
+    home.mkdir()
+    if prefix:
+        os.chown(home, 12345, 12345)
+
+    def run(*words, check=True):
+        environment = dict(os.environ, HOME=str(home), LONGSHIP_STORE=str(home / "store"))
+        done = subprocess.run([*prefix, LONGSHIP, "image", *map(str, words)], env=environment, cwd="/", text=True,
+                              capture_output=True, timeout=100)
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    run.home = home
+    return run
+
+
+def tar_of(files):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def sha256(content):
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def write_layout(directory, layers, env=()):
+    blobs = directory / "blobs/sha256"
+    blobs.mkdir(parents=True)
+
+    def put(content):
+        digest = sha256(content)
+        (blobs / digest[7:]).write_bytes(content)
+        return {"digest": digest, "size": len(content)}
+
+    packed = [put(gzip.compress(layer, mtime=0)) for layer in layers]
+    config = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), "Cmd": ["/a"]},
+              "rootfs": {"type": "layers", "diff_ids": [sha256(layer) for layer in layers]}}
+    manifest = {"schemaVersion": 2, "config": put(json.dumps(config).encode()), "layers": packed}
+    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode())]}
+    (directory / "index.json").write_text(json.dumps(index))
+    (directory / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    return packed
+
+
+def content(longship, image, name):
+    path = json.loads(longship("show", image, "--json").stdout)["path"]
+    return subprocess.run(["unsquashfs", "-cat", path, name], capture_output=True, check=True).stdout
+
+
+def test_an_oci_layout_becomes_one_file(longship, tmp_path):
+    write_layout(tmp_path / "layout", [tar_of({"a": b"low", "b": b"low"}), tar_of({"a": b"high", ".wh.b": b""})], ["X=1"])
+    longship("import", tmp_path / "layout", "-t", "tools:v1")
+    assert content(longship, "tools:v1", "a") == b"high"
+    shown = json.loads(longship("show", "tools:v1", "--json").stdout)
+    assert shown["config"]["environment"] == {"X": "1"}
+    assert "tools:v1" in longship("ls").stdout
+    longship("rm", "tools:v1")
+    assert not list((longship.home / "store/blobs/sha256").iterdir())
+
+
+def test_a_tar_of_a_layout_and_a_plain_tar_are_told_apart(longship, tmp_path):
+    write_layout(tmp_path / "layout", [tar_of({"a": b"1"})])
+    with tarfile.open(tmp_path / "layout.tar", "w") as tar:
+        tar.add(tmp_path / "layout", ".")
+    (tmp_path / "plain.tar.gz").write_bytes(gzip.compress(tar_of({"a": b"2"})))
+    longship("import", tmp_path / "layout.tar", "-t", "one")
+    longship("import", tmp_path / "plain.tar.gz", "-t", "two")
+    assert (content(longship, "one", "a"), content(longship, "two", "a")) == (b"1", b"2")
+
+
+def test_a_layer_that_was_changed_is_refused_and_leaves_nothing(longship, tmp_path):
+    layer = write_layout(tmp_path / "layout", [tar_of({"a": b"1"})])[0]
+    (tmp_path / "layout/blobs/sha256" / layer["digest"][7:]).write_bytes(gzip.compress(tar_of({"a": b"2"}), mtime=0))
+    done = longship("import", tmp_path / "layout", "-t", "x", check=False)
+    assert done.returncode == 1 and "layer 1 of 1: its digest is" in done.stderr
+    assert not list((longship.home / "store/asides").iterdir())
+
+
+def test_a_member_that_would_leave_the_image_is_named(longship, tmp_path):
+    (tmp_path / "bad.tar").write_bytes(tar_of({"../../etc/passwd": b"x"}))
+    done = longship("import", tmp_path / "bad.tar", "-t", "x", check=False)
+    assert done.returncode == 1 and "member ../../etc/passwd" in done.stderr
+
+
+def test_a_missing_image_comes_with_a_suggestion(longship, tmp_path):
+    (tmp_path / "a.tar").write_bytes(tar_of({"a": b""}))
+    longship("import", tmp_path / "a.tar", "-t", "torch")
+    done = longship("show", "troch", check=False)
+    assert done.returncode == 1 and 'did you mean "torch"?' in done.stderr
+
+
+@pytest.fixture
+def busybox(longship, tmp_path):
+    """An image with a static shell."""
+    program = shutil.which("busybox")
+    if program is None or "statically" not in subprocess.run(["file", program], capture_output=True, text=True).stdout:
+        pytest.skip("needs a static busybox")
+    shell = pathlib.Path(program).read_bytes()
+    (tmp_path / "base.tar").write_bytes(tar_of({"bin/sh": shell, "bin/busybox": shell}))
+    longship("import", tmp_path / "base.tar", "-t", "base")
+
+
+def test_a_dockerfile_is_built_and_the_second_time_nothing_runs(longship, busybox, tmp_path):
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "kept").write_text("kept")
+    (context / "secret").write_text("secret")
+    (context / ".dockerignore").write_text("secret\n")
+    (context / "Dockerfile").write_text(
+        'ARG BASE=base\nFROM $BASE\nENV WORD="hello there"\nWORKDIR /work\nCOPY . .\n'
+        'RUN echo ran >&2; \\\n  echo "$WORD" > said && busybox rm -f /work/Dockerfile\nCMD ["/bin/sh"]\n')
+    first = longship("build", "-t", "built", context)
+    assert "\nran\n" in first.stderr
+    assert content(longship, "built", "work/said") == b"hello there\n"
+    assert content(longship, "built", "work/kept") == b"kept"
+    second = longship("build", "-t", "built", context)
+    assert "\nran\n" not in second.stderr
+    (context / "kept").write_text("changed")
+    assert "\nran\n" in longship("build", "-t", "built", context).stderr
+    assert content(longship, "built", "work/kept") == b"changed"
+
+
+@pytest.mark.parametrize("text, error", [
+    ("FROM base\nRNU true\n", ':2: unknown instruction RNU: did you mean "RUN"?'),
+    ("RUN true\n", ":1: RUN comes before FROM"),
+    ("FROM base\nFROM base\n", "several stages"),
+    ("FROM nowhere\n", 'there is no image "nowhere"'),
+    ("FROM scratch\nCOPY missing /\n", ":2:"),
+    ("FROM scratch\nCOPY ../x /\n", "could leave"),
+])
+def test_a_wrong_dockerfile_is_named_by_its_line(longship, tmp_path, text, error):
+    (tmp_path / "Dockerfile").write_text(text)
+    done = longship("build", "-t", "x", tmp_path, check=False)
+    assert done.returncode in (1, 2) and error in done.stderr, done.stderr
