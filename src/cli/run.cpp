@@ -36,7 +36,7 @@ fs::path runs_directory(const Words& words) {
   return (fs::is_directory(file) ? file : file.parent_path()) / "runs";
 }
 
-std::string relative(const fs::path& path) {
+std::string from_here(const fs::path& path) {
   const fs::path near = path.lexically_relative(fs::current_path());
   return near.empty() || near.native().starts_with("..") ? path.string() : near.string();
 }
@@ -68,7 +68,7 @@ void print_for_people(const pilot::Attempt& attempt, const pilot::Outcome& outco
     for (const auto& sentence : report->advice) line("advice", sentence);
   }
   for (const auto& output : outcome.kept.outputs)
-    line("output", fmt::format("{}  {}", relative(attempt.directory() / output.name),
+    line("output", fmt::format("{}  {}", from_here(attempt.directory() / output.name),
                                formats::human_bytes(output.size)));
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// longship box: a process in an image, now.
+#include "box/box.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "chosen_image.h"
+#include "command.h"
+#include "installation.h"
+#include "store/store.h"
+
+namespace longship::cli {
+namespace {
+
+struct Words {
+  std::string image;
+  std::vector<std::string> command, binds, environment;
+  std::string directory;
+  bool writable = false, private_tmp = false, no_home = false, fake_root = false;
+};
+
+// What is typed stands for itself: an entry point is for those who start an image without a word.
+std::vector<std::string> command_of(const Words& words, const store::Config& config) {
+  if (!words.command.empty()) return words.command;
+  std::vector<std::string> command = config.entrypoint;
+  command.insert(command.end(), config.command.begin(), config.command.end());
+  return command.empty() ? std::vector<std::string>{"/bin/sh"} : command;
+}
+
+box::Spec spec_of(const Words& words, const ChosenImage& image) {
+  box::Spec spec;
+  spec.root = image.root;
+  spec.home = !words.no_home;
+  spec.private_tmp = words.private_tmp;
+  spec.fake_root = words.fake_root;
+  spec.writable = words.writable ? box::Writable::temporary : box::Writable::no;
+  spec.unpacked = store::default_location() / "unpacked";
+  spec.working_directory = words.directory.empty() ? image.config.working_directory : words.directory;
+  spec.binds.push_back({.from = in_the_box(), .to = "/opt/longship", .read_only = true, .optional = true});
+  for (const auto& word : words.binds) spec.binds.push_back(parse_bind(word));
+  return spec;
+}
+
+void run(const Words& words) {
+  const ChosenImage image = choose_image(words.image);
+  const box::Spec spec = spec_of(words, image);
+  Environment chosen;
+  for (const auto& word : words.environment) chosen.insert(parse_variable(word));
+  const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
+  const auto command = command_of(words, image.config);
+  box::enter(spec);
+  box::execute(command, environment);
+}
+
+void declare(CLI::App& command, Words& words) {
+  // Before the image and after it: each time more of them, so they are appended and not assigned.
+  const auto append_to = [](std::vector<std::string>& all) {
+    return [&all](const std::vector<std::string>& more) { all.insert(all.end(), more.begin(), more.end()); };
+  };
+  using Several = std::vector<std::string>;
+  command
+      .add_option_function<Several>("-b,--bind", append_to(words.binds),
+                                    "Let a directory or file of the host in; may be repeated")
+      ->type_name("FROM[:TO[:ro]]")
+      ->allow_extra_args(false);
+  command
+      .add_option_function<Several>("-e,--env", append_to(words.environment),
+                                    "Set a variable, or keep the host's; may be repeated")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);
+  command.add_option("--cwd", words.directory, "Where to start; else the image's, or the current directory")
+      ->type_name("DIR");
+  command.add_flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
+  command.add_flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
+  command.add_flag("--no-home", words.no_home, "Without the home directory");
+  command.add_flag("--fake-root", words.fake_root, "Seem to be root, for package managers");
+  command.prefix_command();  // the first word that is no option, and all after it, are left to us
+}
+
+bool begins_with_option(const std::vector<std::string>& words) {
+  return !words.empty() && words.front().starts_with('-') && words.front() != "--";
+}
+
+// An option that CLI11 does not know it takes for the first word of a program.
+void refuse_option(const std::vector<std::string>& words) {
+  if (begins_with_option(words)) throw CLI::ExtrasError({words.front()});
+}
+
+// IMAGE [OPTIONS] [--] PROGRAM…: after the image options may come again; the program's own are not ours.
+void understand(std::vector<std::string> rest, Words& words) {
+  if (rest.empty()) throw CLI::RequiredError("IMAGE");
+  refuse_option(rest);
+  words.image = rest.front();
+  rest.erase(rest.begin());
+  if (begins_with_option(rest)) {
+    CLI::App second;
+    declare(second, words);
+    second.parse(std::vector<std::string>(rest.rbegin(), rest.rend()));  // CLI11 wants the last word first
+    rest = second.remaining();
+    refuse_option(rest);
+  }
+  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
+  words.command = std::move(rest);
+}
+
+}  // namespace
+
+void add_box(CLI::App& app, Context&) {
+  auto* command = app.add_subcommand("box", "Run a program in an image, a directory or a SquashFS file");
+  const auto words = std::make_shared<Words>();
+  declare(*command, *words);
+  command->footer(
+      examples("  longship box debian-torch -- python3 -c 'import torch'\n"
+               "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
+               "  longship box -w --fake-root debian -- apt-get install hello\n") +
+      "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
+      "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
+      "with / or a dot. Without PROGRAM the image's own starts, or a shell.");
+  command->callback([words, command] {
+    understand(command->remaining(), *words);
+    run(*words);
+  });
+}
+
+}  // namespace longship::cli

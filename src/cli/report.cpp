@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// longship report: where the time of a run went.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <numeric>
+
+#include "base/say.h"
+#include "command.h"
+#include "formats/number.h"
+#include "formats/units.h"
+#include "table.h"
+#include "terminal.h"
+#include "trace/report.h"
+#include "trace/timeline.h"
+
+namespace longship::cli {
+namespace {
+
+double seconds(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+std::string heading(const trace::Report& report) {
+  std::string words = fmt::format("{} {}, {}", report.size, report.size == 1 ? "rank" : "ranks",
+                                  formats::human_seconds(seconds(report.length)));
+  if (report.steps > 0)
+    words += fmt::format(", {} steps of {}", formats::grouped(report.steps),
+                         formats::human_seconds(seconds(report.length) / static_cast<double>(report.steps)));
+  if (!report.metrics.empty()) words += "; at the end " + metrics_words(report.metrics);
+  return words + "\n" + trace::summary_line(report) + "\n";
+}
+
+std::string table_of_ranks(const trace::Report& report) {
+  std::vector<TextTable::Column> columns = {{"rank", Align::right}, {"node", Align::left}};
+  for (const auto name : record::activity_names) columns.push_back({std::string(name), Align::right});
+  columns.push_back({"last", Align::right});
+  columns.push_back({"others waited", Align::right});
+  TextTable table(std::move(columns));
+  for (const auto& rank : report.ranks) {
+    std::vector<std::string> cells = {std::to_string(rank.rank), rank.node};
+    for (const int share : trace::percentages(rank.times)) cells.push_back(fmt::format("{} %", share));
+    const double last = report.collectives == 0
+                            ? 0
+                            : static_cast<double>(rank.last) / static_cast<double>(report.collectives);
+    cells.push_back(formats::percent(last));
+    cells.push_back(formats::human_seconds(seconds(rank.caused)));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string collectives_words(const trace::Report& report) {
+  if (report.collectives == 0 || report.moving == 0) return {};
+  std::string words =
+      fmt::format("{} collectives, half of them of {} or less; {} of their time beneath computation\n",
+                  formats::grouped(report.collectives), formats::human_bytes(report.median_bytes),
+                  formats::percent(static_cast<double>(report.hidden) / static_cast<double>(report.moving)));
+  if (const auto straggler = trace::straggler_words(report); !straggler.empty()) words += straggler + "\n";
+  return words;
+}
+
+void print(const trace::Report& report) {
+  std::string text = heading(report) + "\n" + table_of_ranks(report);
+  if (const auto words = collectives_words(report); !words.empty()) text += "\n" + words;
+  if (!report.advice.empty()) text += "\n";
+  for (const auto& sentence : report.advice) text += "→ " + sentence + "\n";
+  fmt::print("{}", text);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Context& context) {
+  auto* command = app.add_subcommand(
+      "report", "Where the time of a run went: per rank, who was waited for, what to change");
+  struct Words {
+    std::string directory, timeline;
+  };
+  const auto words = std::make_shared<Words>();
+  command->add_option("DIR", words->directory, "A run's directory, or the one with its rank-*.rec")
+      ->required();
+  command->add_option("--timeline", words->timeline, "Also write a timeline for ui.perfetto.dev to this file")
+      ->type_name("FILE");
+  command->footer(
+      examples("  longship report runs/digits-1\n"
+               "  longship report runs/digits-1 --timeline digits.json\n"
+               "  longship report runs/digits-1 --json\n"));
+  command->callback([words, &context] {
+    const auto run = trace::load(words->directory);
+    const auto report = trace::analyse(run);
+    for (const auto& problem : report.problems) warn("{}", problem);
+    if (!words->timeline.empty()) trace::write_timeline(run, words->timeline);
+    if (context.json)
+      fmt::print("{}\n", formats::dump_json(trace::to_json(report), formats::Layout::pretty));
+    else
+      print(report);
+  });
+}
+
+}  // namespace longship::cli
