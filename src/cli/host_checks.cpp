@@ -27,7 +27,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The first line that a program says, if it is there and answers soon.
+// What a program says, if it is there and answers soon.
 std::optional<std::string> answer_of(std::vector<std::string> arguments) {
   if (!find_program(arguments[0])) return {};
   Command command;
@@ -36,7 +36,11 @@ std::optional<std::string> answer_of(std::vector<std::string> arguments) {
   options.timeout = seconds(5);
   const Outcome outcome = run(std::move(command), options);
   if (!outcome.ending.ok()) return {};
-  return std::string(trim(split(outcome.output, '\n')[0]));
+  return std::string(trim(outcome.output));
+}
+
+std::string first_line(const std::string& words) {
+  return std::string(split(words, '\n')[0]);
 }
 
 std::vector<Check> of_boxes() {
@@ -75,18 +79,28 @@ Check slurm() {
     return {"Slurm", Verdict::no,
             fmt::format("{} is installed, but its controller does not answer", version.value_or("Slurm")),
             "if this is meant to be a cluster's node, look at \"scontrol ping\""};
-  return {"Slurm", Verdict::yes, fmt::format("{}, {}", version.value_or("?"), *nodes), ""};
+  return {"Slurm", Verdict::yes, fmt::format("{}, {}", version.value_or("?"), first_line(*nodes)), ""};
 }
 
-// Several families may be installed side by side under suffixed names.
+// What an mpirun says about itself: "mpirun (Open MPI) 4.1.4", "HYDRA build details:\n    Version: 4.0.2".
+std::string family_of(const std::string& words) {
+  const std::string first = first_line(words);
+  const auto last_word = [](const std::string& line) { return line.substr(line.rfind(' ') + 1); };
+  if (first.find("Open MPI") != std::string::npos || first.find("OpenRTE") != std::string::npos)
+    return "Open MPI " + last_word(first);
+  if (!first.starts_with("HYDRA")) return first;
+  for (const auto line : split(words, '\n'))
+    if (trim(line).starts_with("Version:")) return "MPICH " + last_word(std::string(trim(line)));
+  return "MPICH";
+}
+
+// Several families may be installed side by side, under names with a suffix.
 Check mpi() {
   std::vector<std::string> found;
   for (const char* program : {"mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra", "jsrun"})
-    if (auto line = answer_of({program, "--version"})) {
-      if (line->empty()) *line = program;
-      if (line->starts_with("HYDRA")) *line = "MPICH (Hydra)";
-      if (std::find(found.begin(), found.end(), *line) == found.end()) found.push_back(*line);
-    }
+    if (const auto words = answer_of({program, "--version"}); words && !words->empty())
+      if (const auto family = family_of(*words); std::find(found.begin(), found.end(), family) == found.end())
+        found.push_back(family);
   if (found.empty()) return {"MPI", Verdict::absent, "none found; Longship needs none", ""};
   return {"MPI", Verdict::yes, join(found, ", "), ""};
 }
@@ -94,7 +108,7 @@ Check mpi() {
 Check gpus() {
   if (const auto line =
           answer_of({"nvidia-smi", "--query-gpu=count,name,driver_version", "--format=csv,noheader"}))
-    return {"GPUs", Verdict::yes, *line, ""};
+    return {"GPUs", Verdict::yes, first_line(*line), ""};
   if (fs::exists("/dev/nvidiactl"))
     return {"GPUs", Verdict::no, "NVIDIA devices, but nvidia-smi does not answer",
             "check that driver and nvidia-smi fit"};

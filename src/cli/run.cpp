@@ -136,7 +136,14 @@ void add_run(CLI::App& app, Context& context) {
       examples("  longship run examples/digits/job.toml\n"
                "  longship run job.toml --set needs.ranks_per_node=4 --set 'command=[\"python3\",\"t.py\"]'\n"
                "  salloc -N 2 longship run job.toml\n"));
-  command->callback([words, &context] { run(*words, context); });
+  command->callback([words, &context] {
+    try {
+      run(*words, context);
+    } catch (const launch::Interrupted& interrupted) {  // before the ranks started: nothing was kept
+      complain(interrupted.what());
+      context.exit_code = interrupted.exit_code();
+    }
+  });
 }
 
 }  // namespace longship::cli
