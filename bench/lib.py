@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all benches share: ours and its peers measured in turn, medians, a table with the goal.
+
+A claim is a ratio from one interleaved run: the machine's moods then hit both sides alike. A bench looks like this:
+
+    bench = Bench(__doc__)
+    times = bench.interleave({"ours": run_ours, "peer": run_peer})      # name -> function that returns seconds
+    bench.figure("start from a directory", times["ours"] * 1e3, times["peer"] * 1e3, "ms", at_most=0.55)
+    bench.end()
+
+--json prints one line per figure with name, ours, peer, unit, ratio, goal, met.
+"""
+import argparse
+import json
+import statistics
+import sys
+import time
+
+
+def timed(function):
+    """A function that tells how long the given one took, in seconds."""
+    def run():
+        begin = time.perf_counter()
+        function()
+        return time.perf_counter() - begin
+    return run
+
+
+class Bench:
+    def __init__(self, description, options=lambda parser: None):
+        parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--json", action="store_true", help="one JSON object per figure, on lines of their own")
+        parser.add_argument("--rounds", type=int, default=7, help="measurements of each, of which the median counts")
+        options(parser)
+        self.options = parser.parse_args()
+        if self.options.rounds < 5:
+            parser.error("--rounds: a median of fewer than 5 says little")
+        self.figures = []
+
+    def interleave(self, runs, rounds=None):
+        """Each once per round, in turn; the median of what they return. One round more goes first, to warm up."""
+        results = {name: [] for name in runs}
+        for round_number in range((rounds or self.options.rounds) + 1):
+            for name, run in runs.items():
+                result = run()
+                if round_number > 0:
+                    results[name].append(result)
+        return {name: statistics.median(values) for name, values in results.items()}
+
+    def figure(self, name, ours, peer, unit, at_most=None, at_least=None):
+        """One line of the table. The goal is a bound on ours / peer; without one the line only informs."""
+        ratio = ours / peer if peer else None
+        goal = None
+        met = None
+        if at_most is not None:
+            goal, met = f"<= {at_most:g} x", ratio is not None and ratio <= at_most
+        elif at_least is not None:
+            goal, met = f">= {at_least:g} x", ratio is not None and ratio >= at_least
+        self._add(name, ours, peer, unit, ratio, goal, met)
+
+    def absolute(self, name, ours, unit, at_most):
+        """A figure that has no peer, only a bound."""
+        self._add(name, ours, None, unit, None, f"<= {at_most:g} {unit}", ours <= at_most)
+
+    def say(self, text):
+        """What a reader of the table should know: which peers are missing, and why."""
+        print(text, file=sys.stderr)
+
+    def end(self):
+        if not self.figures:
+            sys.exit("nothing was measured")
+        if self.options.json:
+            for figure in self.figures:
+                print(json.dumps(figure))
+        else:
+            print(table(self.figures))
+
+    def _add(self, name, ours, peer, unit, ratio, goal, met):
+        self.figures.append({"name": name, "ours": _rounded(ours), "peer": _rounded(peer), "unit": unit,
+                             "ratio": _rounded(ratio), "goal": goal, "met": met})
+
+
+def table(figures):
+    titles = ["name", "ours", "peer", "unit", "ratio", "goal", "met"]
+    words = {None: "-", True: "yes", False: "NO"}
+
+    def cell(value):
+        return words[value] if value is None or isinstance(value, bool) else f"{value}"
+
+    rows = [titles] + [[cell(figure[title]) for title in titles] for figure in figures]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(titles))]
+    numbers = (1, 2, 4)
+    return "\n".join("  ".join(text.rjust(widths[i]) if i in numbers else text.ljust(widths[i])
+                               for i, text in enumerate(row)).rstrip() for row in rows)
+
+
+def _rounded(value):
+    """Three or four digits are all that a median of a few runs is worth."""
+    return None if value is None else float(f"{value:.4g}")

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "box.h"
+
+namespace longship::box {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  result.reserve(words.size() + 1);
+  for (const auto& word : words) result.push_back(const_cast<char*>(word.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+// A script without "#!" is the shell's, as with execvp.
+void run_by_shell(const std::string& path, const std::vector<std::string>& arguments, char** environment) {
+  std::vector<std::string> words = {"/bin/sh", path};
+  words.insert(words.end(), arguments.begin() + 1, arguments.end());
+  ::execve("/bin/sh", pointers(words).data(), environment);
+}
+
+// Returns only if it did not work; errno tells why.
+void try_path(const std::string& path, const std::vector<std::string>& arguments, char** environment) {
+  ::execve(path.c_str(), pointers(arguments).data(), environment);
+  if (errno == ENOEXEC) run_by_shell(path, arguments, environment);
+}
+
+// As execvp: a program that may not be executed is passed over, but remembered.
+int try_all(const std::vector<std::string>& arguments, const Environment& environment, char** words) {
+  const std::string& name = arguments[0];
+  if (name.find('/') != std::string::npos) {
+    try_path(name, arguments, words);
+    return errno;
+  }
+  int result = ENOENT;
+  const auto path = environment.find("PATH");
+  for (const auto directory : split(path == environment.end() ? std::string_view() : path->second, ':')) {
+    try_path((directory.empty() ? std::string(".") : std::string(directory)) + "/" + name, arguments, words);
+    if (errno != ENOENT && errno != ENOTDIR) result = errno;
+    if (result != ENOENT && result != EACCES) break;
+  }
+  return result;
+}
+
+}  // namespace
+
+void execute(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::vector<std::string> assignments;
+  assignments.reserve(environment.size());
+  for (const auto& [name, value] : environment) assignments.push_back(name + "=" + value);
+  const int number = arguments.empty() || arguments[0].empty()
+                         ? ENOENT
+                         : try_all(arguments, environment, pointers(assignments).data());
+  const std::string name = arguments.empty() ? "" : arguments[0];
+  if (number == ENOENT && name.find('/') == std::string::npos)
+    complain(fmt::format("there is no program {} in the box's PATH", printable(name)));
+  else
+    complain(Error::from_errno(number, "cannot run {} in the box", printable(name)).what());
+  ::_exit(number == ENOENT ? 127 : 126);
+}
+
+}  // namespace longship::box

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse_server.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/error.h"
+#include "fuse_operations.h"
+#include "squashfs.h"
+
+namespace longship::box {
+namespace {
+
+constexpr const char* device = "/dev/fuse";
+
+void send_descriptor(int socket, int fd) {
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
+    throw Error::from_errno(errno, "the FUSE server is gone");
+}
+
+// Nothing if the other side closed instead.
+Fd receive_descriptor(int socket) {
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t size = 0;
+  do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (size < 0 && errno == EINTR);
+  const cmsghdr* header = size == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  return Fd(fd);
+}
+
+// The user's pipes and terminals must not stay open because of us: "longship box … | cat" has to end.
+void keep_only(int first, int second) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int standard = 0; standard <= 2; ++standard) ::dup2(null, standard);
+  const auto low = static_cast<unsigned>(std::min(first, second)),
+             high = static_cast<unsigned>(std::max(first, second));
+  const auto close_between = [](unsigned from, unsigned to) {
+    if (from > to) return;
+    if (::syscall(SYS_close_range, from, to, 0) == 0) return;
+    const auto limit = static_cast<unsigned>(::sysconf(_SC_OPEN_MAX));  // before Linux 5.9
+    for (unsigned fd = from; fd <= to && fd < limit; ++fd) ::close(static_cast<int>(fd));
+  };
+  close_between(3, low - 1);
+  close_between(low + 1, high - 1);
+  close_between(high + 1, ~0U);
+}
+
+[[noreturn]] void serve(int socket, int image, const Owner& owner) {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "longship-fuse");
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+  ::mallopt(M_MMAP_THRESHOLD,
+            8 << 20);  // blocks come and go: keep their pages instead of faulting them in again
+  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  if (::chdir("/") != 0) ::_exit(1);
+  keep_only(socket, image);
+  Fd mount = receive_descriptor(socket);
+  ::close(socket);
+  if (mount) answer_requests(std::move(mount), image, owner);
+  ::_exit(0);
+}
+
+}  // namespace
+
+std::string why_no_fuse() {
+  if (::access(device, R_OK | W_OK) == 0) return {};
+  return Error::from_errno(errno, "{} cannot be opened", device).what();
+}
+
+FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t group)
+    : owner_(owner), group_(group) {
+  { const SquashFs readable(image, name); }  // here, where an error still reaches someone
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error::from_errno(errno, "cannot make a socket pair for the FUSE server");
+  socket_ = Fd(ends[0]);
+  const Fd theirs(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) throw Error::from_errno(errno, "cannot start the FUSE server");
+  if (child == 0) {
+    const pid_t server = ::fork();  // twice, so that the server is not the command's child
+    if (server != 0) ::_exit(server > 0 ? 0 : 1);
+    serve(theirs.get(), image, {owner, group});
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) throw Error("cannot start the FUSE server");
+}
+
+void FuseServer::mount_at(const std::string& place, const std::string& fuse_device) {
+  // Opened here and not by the server: the kernel wants the mount in the user namespace of whoever opened it.
+  const Fd fuse(::open(fuse_device.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fuse) throw Error::from_errno(errno, "cannot open {}", device);
+  const auto options =
+      fmt::format("fd={},rootmode=40755,user_id={},group_id={},default_permissions,allow_other", fuse.get(),
+                  owner_, group_);
+  if (::mount("longship", place.c_str(), "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) != 0)
+    throw Error::from_errno(errno, "cannot mount through FUSE");
+  send_descriptor(socket_.get(), fuse.get());  // only now: an unmounted one cannot be read from
+  socket_.reset();
+}
+
+}  // namespace longship::box

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "squashfs.h"
+
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "base/error.h"
+
+namespace longship::box {
+namespace {
+
+std::string problem(sqfs_err code, sqfs& fs) {
+  int major = 0, minor = 0;
+  switch (code) {
+    case SQFS_BADVERSION:
+      sqfs_version(&fs, &major, &minor);
+      return fmt::format("SquashFS version {}.{} is not supported, only 4.0 is", major, minor);
+    case SQFS_BADCOMP:
+      return fmt::format("it is compressed in a way that is not supported (number {})",
+                         sqfs_compression(&fs));
+    case SQFS_BADFORMAT:
+      return "not a SquashFS file";
+    default:
+      return "it is damaged or cut short";
+  }
+}
+
+// libsquashfuse makes a context of 160 kB for each block, which takes as long as to decompress a small one.
+sqfs_err decompress_zstd(void* in, std::size_t size, void* out, std::size_t* room) {
+  thread_local const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                                     ZSTD_freeDCtx);
+  if (!context) return SQFS_ERR;
+  const std::size_t result = ZSTD_decompressDCtx(context.get(), out, *room, in, size);
+  if (ZSTD_isError(result)) return SQFS_ERR;
+  *room = result;
+  return SQFS_OK;
+}
+
+// libsquashfuse keeps one block of data, which two files read in turn evict each time.
+void enlarge(sqfs_cache& cache, std::size_t blocks) {
+  sqfs_cache_destroy(&cache);
+  if (sqfs_block_cache_init(&cache, blocks) != SQFS_OK) throw std::bad_alloc();
+}
+
+}  // namespace
+
+bool is_squashfs(int file) {
+  char magic[4];
+  return ::pread(file, magic, sizeof magic, 0) == sizeof magic &&
+         std::memcmp(magic, "hsqs", sizeof magic) == 0;
+}
+
+SquashFs::SquashFs(int file, const std::string& name) {
+  if (const auto code = sqfs_init(&fs_, file, 0); code != SQFS_OK)
+    throw Error("cannot read the image {}: {}", name, problem(code, fs_));
+  if (sqfs_compression(&fs_) == ZSTD_COMPRESSION) fs_.decompressor = decompress_zstd;
+  enlarge(fs_.md_cache, 32);
+  enlarge(fs_.data_cache, 3);
+}
+
+}  // namespace longship::box

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A SquashFS file open for reading in user space, by libsquashfuse. One object is for one thread: its caches
+// are not locked; another thread opens the file again.
+#pragma once
+#include <string>
+
+#include "base/fd.h"
+
+extern "C" {
+#include <squashfuse/squashfuse.h>
+}
+
+namespace longship::box {
+
+// Does it begin as a SquashFS file does?
+[[nodiscard]] bool is_squashfs(int file);
+
+class SquashFs {
+ public:
+  SquashFs(int file, const std::string& name);  // the descriptor is borrowed; `name` is for errors
+  ~SquashFs() { sqfs_destroy(&fs_); }
+  SquashFs(const SquashFs&) = delete;
+  SquashFs& operator=(const SquashFs&) = delete;
+  [[nodiscard]] sqfs* get() { return &fs_; }
+
+ private:
+  sqfs fs_ = {};
+};
+
+}  // namespace longship::box

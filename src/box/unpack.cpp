@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unpack.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/say.h"
+#include "squashfs.h"
+
+namespace longship::box {
+namespace fs = std::filesystem;
+namespace {
+
+// What tells one image file from another without reading it whole.
+std::string identity(int image) {
+  struct stat about = {};
+  if (::fstat(image, &about) != 0) throw Error::from_errno(errno, "cannot look at the image");
+  return fmt::format("{:x}-{:x}-{:x}.{:09}", about.st_ino, about.st_size, about.st_mtim.tv_sec,
+                     about.st_mtim.tv_nsec);
+}
+
+class Unpacker {
+ public:
+  Unpacker(sqfs* source, int directory) : fs_(source), tree_(directory) {}
+
+  void directory(sqfs_inode& inode, const std::string& at) {
+    sqfs_dir walk;
+    check(sqfs_dir_open(fs_, &inode, &walk, 0), at);
+    sqfs_name buffer;
+    sqfs_dir_entry entry = {};
+    sqfs_dentry_init(&entry, buffer);
+    sqfs_err problem = SQFS_OK;
+    while (sqfs_dir_next(fs_, &walk, &entry, &problem)) {
+      const std::string name = sqfs_dentry_name(&entry);
+      if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+        throw Error("\"{}\" in /{} is no name for a file: the image is damaged", name, at);
+      member(sqfs_dentry_inode(&entry), at.empty() ? name : at + "/" + name);
+    }
+    check(problem, at);
+  }
+
+  // Directories are writable until they are full; their own modes come last, the innermost first.
+  void finish_directories() {
+    for (auto made = directories_.rbegin(); made != directories_.rend(); ++made) {
+      set_time(made->path, made->modified);
+      if (::fchmodat(tree_, made->path.c_str(), made->mode | S_IRWXU, 0) != 0) fail(made->path);
+    }
+  }
+
+ private:
+  struct Made {
+    std::string path;
+    mode_t mode;
+    time_t modified;
+  };
+
+  void check(sqfs_err code, const std::string& at) const {
+    if (code != SQFS_OK) throw Error("/{}: the image is damaged", at);
+  }
+  [[noreturn]] void fail(const std::string& at) const {
+    throw Error::from_errno(errno, "cannot write /{}", at);
+  }
+
+  void set_time(const std::string& at, time_t modified) const {
+    const timespec times[2] = {{modified, 0}, {modified, 0}};
+    ::utimensat(tree_, at.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  }
+
+  void member(sqfs_inode_id id, const std::string& at) {
+    sqfs_inode inode = {};
+    check(sqfs_inode_get(fs_, &inode, id), at);
+    const mode_t mode = inode.base.mode & 0777;  // set-user-id would be the caller's own id: of no use
+    const auto modified = static_cast<time_t>(inode.base.mtime);
+    switch (inode.base.mode & S_IFMT) {
+      case S_IFDIR:
+        if (::mkdirat(tree_, at.c_str(), 0700) != 0) fail(at);
+        directories_.push_back({at, mode, modified});
+        directory(inode, at);
+        break;
+      case S_IFREG:
+        if (linked(inode, at)) break;
+        file(inode, at, mode);
+        set_time(at, modified);
+        break;
+      case S_IFLNK:
+        link(inode, at);
+        set_time(at, modified);
+        break;
+      default:
+        break;  // devices, pipes and sockets of the image: the box has the host's
+    }
+  }
+
+  bool linked(const sqfs_inode& inode, const std::string& at) {
+    if (inode.nlink < 2) return false;
+    const auto [first, is_new] = first_names_.emplace(inode.base.inode_number, at);
+    if (is_new) return false;
+    if (::linkat(tree_, first->second.c_str(), tree_, at.c_str(), 0) != 0) fail(at);
+    return true;
+  }
+
+  void link(sqfs_inode& inode, const std::string& at) {
+    char target[PATH_MAX];
+    std::size_t size = sizeof target;
+    check(sqfs_readlink(fs_, &inode, target, &size), at);
+    if (::symlinkat(target, tree_, at.c_str()) != 0) fail(at);
+  }
+
+  void file(sqfs_inode& inode, const std::string& at, mode_t mode) {
+    const Fd out(::openat(tree_, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!out) fail(at);
+    const auto size = static_cast<sqfs_off_t>(inode.xtra.reg.file_size);
+    for (sqfs_off_t done = 0; done < size;) {
+      auto part = std::min<sqfs_off_t>(static_cast<sqfs_off_t>(buffer_.size()), size - done);
+      check(sqfs_read_range(fs_, &inode, done, &part, buffer_.data()), at);
+      if (part <= 0) throw Error("/{}: the image is cut short", at);
+      within("/" + at, [&] { write_all(out.get(), {buffer_.data(), static_cast<std::size_t>(part)}); });
+      done += part;
+    }
+    if (::fchmod(out.get(), mode | S_IRUSR) != 0) fail(at);
+  }
+
+  sqfs* fs_;
+  int tree_;
+  std::vector<char> buffer_ = std::vector<char>(1 << 20);
+  std::vector<Made> directories_;
+  std::map<sqfs_inode_num, std::string> first_names_;
+};
+
+Fd lock(const fs::path& path) {
+  Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
+  while (::flock(file.get(), LOCK_EX) != 0)
+    if (errno != EINTR) throw Error::from_errno(errno, "cannot lock {}", path.string());
+  return file;
+}
+
+}  // namespace
+
+void unpack(int image, const fs::path& name, int directory) {
+  SquashFs source(image, name);
+  Unpacker unpacker(source.get(), directory);
+  sqfs_inode root = {};
+  if (sqfs_inode_get(source.get(), &root, sqfs_inode_root(source.get())) != SQFS_OK)
+    throw Error("cannot read the image {}: it is damaged", name.string());
+  within(fmt::format("cannot unpack {}", name.string()), [&] {
+    unpacker.directory(root, "");
+    unpacker.finish_directories();
+  });
+}
+
+fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
+  const std::string wanted = identity(image);
+  const fs::path ready = cache / wanted;
+  if (fs::is_directory(ready)) return ready;
+  std::error_code ignored;
+  fs::create_directories(cache, ignored);  // if it failed, the next step says why
+  const Fd held = lock(cache / (wanted + ".lock"));
+  if (fs::is_directory(ready)) return ready;  // somebody else was faster
+  const fs::path aside = cache / (wanted + ".partial");
+  remove_tree(aside);  // of one that was killed
+  note("unpacking {} into {}, once", name.string(), cache.string());
+  try {
+    if (::mkdir(aside.c_str(), 0700) != 0) throw Error::from_errno(errno, "cannot make {}", aside.string());
+    const Fd directory = open_file(aside, O_RDONLY | O_DIRECTORY);
+    unpack(image, name, directory.get());
+    if (::fchmod(directory.get(), 0755) != 0 || ::rename(aside.c_str(), ready.c_str()) != 0)
+      throw Error::from_errno(errno, "cannot rename {}", aside.string());
+  } catch (...) {
+    remove_tree(aside);
+    throw;
+  }
+  return ready;
+}
+
+}  // namespace longship::box
