@@ -36,7 +36,7 @@ def check(directory, ended):
 def test_digits_in_an_image_on_two_ranks(longship, digits, tmp_path):
     result = check(tmp_path, longship(*digits, timeout=300))
     assert result["ranks"] == 2
-    assert len(result["report"]["ranks"]) == 2
+    assert len(result["report"]["by_rank"]) == 2
     shown = longship("report", tmp_path / "digits" / "runs" / result["run"])
     assert shown.returncode == 0 and "compute" in shown.stdout
 
@@ -64,4 +64,4 @@ def test_digits_in_boxes_on_two_slurm_nodes(longship, digits, tmp_path):
                                capture_output=True, timeout=400, check=False)
     result = check(tmp_path, ended)
     assert (result["nodes"], result["ranks"]) == (2, 4)
-    assert {rank["node"] for rank in result["report"]["ranks"]} == {"node1", "node2"}
+    assert {rank["node"] for rank in result["report"]["by_rank"]} == {"node1", "node2"}

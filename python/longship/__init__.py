@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Longship in a training script.
+
+``longship.torch`` has the names of ``horovod.torch``; this module, which needs no framework, has what every script can
+use: where it is in its training, for the live line and the report.
+"""
+from __future__ import annotations
+
+from ._library import LongshipError, library
+
+__all__ = ["LongshipError", "progress"]
+__version__ = "0.1.0"
+
+
+def progress(step: int, total: int = 0, **values: float) -> None:
+    """Tells that step ``step`` of ``total`` (0: not known) is done, and what was measured: ``loss=0.21``.
+
+    Rank 0's values drive the live line of ``longship run``. Cheap, and does nothing outside of a recorded run.
+    """
+    if library.recording:
+        library.metrics(step, total, values)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C functions of liblongship.so (src/abi/longship.h), as Python calls them."""
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from typing import Dict, List, Mapping, Optional
+
+_ABI_VERSION = 1
+
+
+class LongshipError(RuntimeError):
+    """An operation failed: a rank is lost, ranks do not agree, or the call made no sense."""
+
+
+def _path() -> str:
+    """``LONGSHIP_LIBRARY``, or where it is installed: two directories above this package."""
+    named = os.environ.get("LONGSHIP_LIBRARY")
+    if named:
+        return named
+    beside = pathlib.Path(__file__).resolve().parents[2] / "liblongship.so"
+    if beside.exists():
+        return str(beside)
+    raise ImportError(f"liblongship.so is not at {beside}: set LONGSHIP_LIBRARY to its path")
+
+
+_SIGNATURES = {
+    "longship_abi_version": (ctypes.c_int, []),
+    "longship_last_error": (ctypes.c_char_p, []),
+    "longship_init": (ctypes.c_int, []),
+    "longship_shutdown": (ctypes.c_int, []),
+    "longship_initialized": (ctypes.c_int, []),
+    "longship_rank": (ctypes.c_int, []),
+    "longship_size": (ctypes.c_int, []),
+    "longship_local_rank": (ctypes.c_int, []),
+    "longship_local_size": (ctypes.c_int, []),
+    "longship_allreduce_begin": (
+        ctypes.c_int64,
+        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
+    ),
+    "longship_broadcast_begin": (
+        ctypes.c_int64,
+        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
+    ),
+    "longship_allgather_begin": (
+        ctypes.c_int64,
+        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int],
+    ),
+    "longship_poll": (ctypes.c_int, [ctypes.c_int64]),
+    "longship_wait": (ctypes.c_int, [ctypes.c_int64]),
+    "longship_gathered_counts": (ctypes.c_int, [ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64)]),
+    "longship_gathered": (ctypes.c_int, [ctypes.c_int64, ctypes.c_void_p, ctypes.c_size_t]),
+    "longship_allreduce": (
+        ctypes.c_int,
+        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
+    ),
+    "longship_broadcast": (
+        ctypes.c_int,
+        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
+    ),
+    "longship_barrier": (ctypes.c_int, [ctypes.c_char_p]),
+    "longship_now": (ctypes.c_int64, []),
+    "longship_recording": (ctypes.c_int, []),
+    "longship_span": (ctypes.c_int, [ctypes.c_int, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64]),
+    "longship_metrics": (
+        ctypes.c_int,
+        [
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_char_p),
+            ctypes.POINTER(ctypes.c_double),
+            ctypes.c_size_t,
+        ],
+    ),
+}
+
+
+class Library:
+    """Loads the library at the first call, so that importing costs nothing. Pointers are plain addresses."""
+
+    def __init__(self) -> None:
+        self._functions: Optional[ctypes.CDLL] = None
+        self.recording = False  # kept here, so that nothing is called when nothing is recorded
+
+    @property
+    def _c(self) -> ctypes.CDLL:
+        if self._functions is None:
+            loaded = ctypes.CDLL(_path())
+            for name, (result, arguments) in _SIGNATURES.items():
+                function = getattr(loaded, name)
+                function.restype = result
+                function.argtypes = arguments
+            version = loaded.longship_abi_version()
+            if version != _ABI_VERSION:
+                raise ImportError(f"{_path()} has version {version} of the interface, not {_ABI_VERSION}")
+            self._functions = loaded
+        return self._functions
+
+    def _checked(self, code: int) -> int:
+        if code < 0:
+            raise LongshipError(self._c.longship_last_error().decode("utf-8", "replace"))
+        return code
+
+    def init(self) -> None:
+        self._checked(self._c.longship_init())
+        self.recording = self._c.longship_recording() == 1
+
+    def shutdown(self) -> None:
+        self.recording = False
+        if self._functions is not None:
+            self._checked(self._c.longship_shutdown())
+
+    def is_initialized(self) -> bool:
+        return self._functions is not None and self._c.longship_initialized() == 1
+
+    def rank(self) -> int:
+        return self._checked(self._c.longship_rank())
+
+    def size(self) -> int:
+        return self._checked(self._c.longship_size())
+
+    def local_rank(self) -> int:
+        return self._checked(self._c.longship_local_rank())
+
+    def local_size(self) -> int:
+        return self._checked(self._c.longship_local_size())
+
+    def allreduce_begin(self, name: str, address: int, count: int, kind: int, op: int) -> int:
+        return self._checked(self._c.longship_allreduce_begin(name.encode(), address, count, kind, op))
+
+    def broadcast_begin(self, name: str, address: int, count: int, kind: int, root: int) -> int:
+        return self._checked(self._c.longship_broadcast_begin(name.encode(), address, count, kind, root))
+
+    def allgather_begin(self, name: str, address: int, count: int, kind: int) -> int:
+        return self._checked(self._c.longship_allgather_begin(name.encode(), address, count, kind))
+
+    def allreduce(self, name: str, address: int, count: int, kind: int, op: int) -> None:
+        self._checked(self._c.longship_allreduce(name.encode(), address, count, kind, op))
+
+    def broadcast(self, name: str, address: int, count: int, kind: int, root: int) -> None:
+        self._checked(self._c.longship_broadcast(name.encode(), address, count, kind, root))
+
+    def barrier(self, name: str) -> None:
+        self._checked(self._c.longship_barrier(name.encode()))
+
+    def poll(self, handle: int) -> bool:
+        return self._checked(self._c.longship_poll(handle)) == 1
+
+    def wait(self, handle: int) -> None:
+        self._checked(self._c.longship_wait(handle))
+
+    def gathered_counts(self, handle: int) -> List[int]:
+        counts = (ctypes.c_uint64 * self.size())()
+        self._checked(self._c.longship_gathered_counts(handle, counts))
+        return list(counts)
+
+    def gathered(self, handle: int, address: int, size: int) -> None:
+        self._checked(self._c.longship_gathered(handle, address, size))
+
+    def now(self) -> int:
+        return self._c.longship_now()
+
+    def span(self, activity: int, name: str, begin: int, end: int) -> None:
+        self._checked(self._c.longship_span(activity, name.encode(), begin, end))
+
+    def metrics(self, step: int, total: int, values: Mapping[str, float]) -> None:
+        numbers: Dict[str, float] = {name: float(value) for name, value in values.items()}
+        names = (ctypes.c_char_p * len(numbers))(*(name.encode() for name in numbers))
+        doubles = (ctypes.c_double * len(numbers))(*numbers.values())
+        self._checked(self._c.longship_metrics(step, total, names, doubles, len(numbers)))
+
+
+library = Library()

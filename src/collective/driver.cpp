@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace longship::collective {
+namespace {
+
+// A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the engine
+// takes about 0.1 µs.
+constexpr unsigned caller_spins = 2000;
+// The background thread shares its core with the training: it spins only a little, and only within an operation.
+constexpr unsigned background_spins = 200;
+// With more ranks than cores nobody gains by waiting on a core that the other needs.
+constexpr unsigned crowded_spins = 20;
+
+constexpr Duration longest_sleep = std::chrono::minutes(1);
+
+void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+Instant now() {
+  return std::chrono::steady_clock::now();
+}
+
+// Signals are the training process's own business: ours never runs its handlers.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Driver::Driver(StreamTransport& transport, Engine& engine, bool crowded)
+    : transport_(transport), engine_(engine), crowded_(crowded) {
+  const SignalsBlocked blocked;
+  thread_ = std::thread([this] { background(); });
+  ::pthread_setname_np(thread_.native_handle(), "longship");
+}
+
+Driver::~Driver() {
+  leave(std::chrono::seconds(1));
+  stop_ = true;
+  transport_.wake();
+  thread_.join();
+}
+
+Handle Driver::submit(Request request) {
+  const Handle handle = engine_.submit(std::move(request), now());
+  transport_.wake();
+  return handle;
+}
+
+bool Driver::finished(Handle handle) {
+  // Whoever has the seat moves it on; it is not worth waiting for.
+  const std::unique_lock seat(seat_, std::try_to_lock);
+  if (!seat) return false;
+  do static_cast<void>(step());
+  while (!rest());
+  return engine_.finished(handle);
+}
+
+Result Driver::run(Request request) {
+  return wait(engine_.submit(std::move(request), now()));
+}
+
+Result Driver::wait(Handle handle) {
+  std::unique_lock seat(seat_);
+  const unsigned spins = crowded_ ? crowded_spins : caller_spins;
+  for (unsigned idle = 0;;) {
+    const bool moved = step();
+    if (engine_.finished(handle)) break;
+    if (moved) {
+      idle = 0;
+    } else if (++idle < spins) {
+      crowded_ ? static_cast<void>(::sched_yield()) : relax();
+    } else if (rest()) {
+      idle = 0;
+      ++sleepers_;
+      progress_.wait(seat);
+      --sleepers_;
+    }
+  }
+  Result result = engine_.take(handle);
+  while (!rest()) static_cast<void>(step());
+  return result;
+}
+
+void Driver::leave(Duration patience) {
+  const std::unique_lock seat(seat_);
+  if (std::exchange(left_, true)) return;
+  engine_.leave();
+  const Instant until = now() + std::chrono::duration_cast<Instant::duration>(patience);
+  while (!engine_.left() && now() < until) {
+    if (step()) continue;
+    if (rest()) transport_.wait(std::min(until, now() + std::chrono::milliseconds(10)));
+  }
+}
+
+void Driver::background() {
+  while (!stop_) {
+    std::unique_lock seat(seat_);
+    for (unsigned idle = 0; idle < (engine_.running() && !crowded_ ? background_spins : 1);)
+      idle = step() ? 0 : idle + 1;
+    if (engine_.failed()) return;  // nothing will come any more, and whoever asks is told at once
+    if (!rest()) continue;
+    background_until_ = wake_up_time();
+    const Instant until = background_until_;
+    seat.unlock();
+    transport_.wait(until);
+  }
+}
+
+bool Driver::step() {
+  const bool moved = engine_.step(now());
+  if (moved && sleepers_ > 0) progress_.notify_all();
+  return moved;
+}
+
+// Not to be able to rest means that something moved, or that all is over.
+bool Driver::rest() {
+  const bool resting = engine_.rest(now());
+  if (!resting && sleepers_ > 0) progress_.notify_all();
+  if (resting && wake_up_time() < background_until_) transport_.wake();  // a new deadline, which it does not know of
+  return resting;
+}
+
+Instant Driver::wake_up_time() const {
+  const Instant latest = now() + std::chrono::duration_cast<Instant::duration>(longest_sleep);
+  return std::min(latest, engine_.deadline().value_or(latest));
+}
+
+}  // namespace longship::collective

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who steps the engine. A thread of ours does in the background, so that gradients are reduced while the backward pass
+// runs; a caller that has to wait anyway takes its seat and steps itself, which saves two wake-ups per operation. If it
+// takes long the caller goes to sleep, and the background thread tells it when something is done.
+//
+// The seat is a mutex. Nobody holds it while asleep: the background thread usually sits in Transport::wait() and stays
+// there while a caller drives. Whoever leaves the seat arms the transport, so that the next message wakes that thread.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "engine.h"
+
+namespace longship::collective {
+
+class Driver {
+ public:
+  // `crowded`: there are more ranks on this node than cores, so that whoever spins must let others run.
+  Driver(StreamTransport& transport, Engine& engine, bool crowded);
+  ~Driver();  // stops the thread; leaves first, if leave() was not called
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  [[nodiscard]] Handle submit(Request request);  // begun in the background
+  [[nodiscard]] bool finished(Handle handle);
+  [[nodiscard]] Result wait(Handle handle);
+  [[nodiscard]] Result run(Request request);  // both, without waking the background thread
+
+  // Says goodbye and waits until what was sent is on its way, or the time is over.
+  void leave(Duration patience);
+
+ private:
+  void background();
+  bool step();
+  bool rest();
+  [[nodiscard]] Instant wake_up_time() const;
+
+  StreamTransport& transport_;
+  Engine& engine_;
+  bool crowded_;
+  std::mutex seat_;
+  std::condition_variable progress_;  // something moved, and there are sleepers
+  int sleepers_ = 0;
+  Instant background_until_{};  // how long the background thread sleeps if nothing happens
+  std::atomic<bool> stop_ = false;
+  bool left_ = false;
+  std::thread thread_;
+};
+
+}  // namespace longship::collective

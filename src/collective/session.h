@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process's membership in a job, from meeting the other ranks to leaving them: all parts, in the order in which they
+// are made and unmade.
+#pragma once
+#include <memory>
+
+#include "driver.h"
+#include "rendezvous.h"
+#include "world.h"
+
+namespace longship::collective {
+
+class Session {
+ public:
+  // `record`: the directory for this rank's log, empty for none.
+  Session(const World& world, const std::string& record, Engine::Options options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] int rank() const { return world_.rank; }
+  [[nodiscard]] int size() const { return world_.size; }
+  [[nodiscard]] int local_rank() const { return local_rank_; }
+  [[nodiscard]] int local_size() const { return local_size_; }
+  [[nodiscard]] Driver& driver() { return *driver_; }
+  [[nodiscard]] record::Writer* writer() { return writer_.get(); }  // null if nothing is recorded
+
+ private:
+  World world_;
+  int local_rank_, local_size_;
+  std::unique_ptr<record::Writer> writer_;
+  std::unique_ptr<StreamTransport> transport_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace longship::collective

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions in a process that nobody launched: a world of one.
+#include "abi/longship.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "base/file.h"
+
+namespace {
+
+using testing::HasSubstr;
+
+class AbiTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    longship_shutdown();
+    ::unsetenv("LONGSHIP_RECORD");
+    ::unsetenv("WORLD_SIZE");
+  }
+};
+
+TEST_F(AbiTest, NothingWorksBeforeInitButSaysSo) {
+  EXPECT_EQ(longship_initialized(), 0);
+  EXPECT_EQ(longship_rank(), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "not initialised: call init() first");
+  EXPECT_EQ(longship_shutdown(), LONGSHIP_OK);
+}
+
+TEST_F(AbiTest, InitAndShutdownManyTimes) {
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(longship_init(), LONGSHIP_OK) << longship_last_error();
+    EXPECT_EQ(longship_init(), LONGSHIP_OK);
+    EXPECT_EQ(longship_size(), 1);
+    EXPECT_EQ(longship_shutdown(), LONGSHIP_OK);
+  }
+}
+
+TEST_F(AbiTest, OperationsBeginPollAndWait) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<float> values = {1, 2, 3};
+  const auto handle = longship_allreduce_begin("w", values.data(), values.size(), LONGSHIP_F32, LONGSHIP_SUM);
+  ASSERT_GT(handle, 0);
+  while (longship_poll(handle) == 0) {
+  }
+  EXPECT_EQ(longship_wait(handle), LONGSHIP_OK);
+  EXPECT_EQ(longship_wait(handle), LONGSHIP_USAGE);
+  EXPECT_THAT(longship_last_error(), HasSubstr("there is no operation with handle"));
+  EXPECT_EQ(longship_broadcast("b", values.data(), values.size(), LONGSHIP_F32, 0), LONGSHIP_OK);
+  EXPECT_EQ(longship_barrier("here"), LONGSHIP_OK);
+}
+
+TEST_F(AbiTest, GatheredElementsAreReadOnce) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  const std::vector<std::int64_t> values = {4, 5};
+  const auto handle = longship_allgather_begin("g", values.data(), values.size(), LONGSHIP_I64);
+  ASSERT_EQ(longship_wait(handle), LONGSHIP_OK);
+  uint64_t count = 0;
+  EXPECT_EQ(longship_gathered_counts(handle, &count), LONGSHIP_OK);
+  EXPECT_EQ(count, 2u);
+  std::vector<std::int64_t> all(2);
+  EXPECT_EQ(longship_gathered(handle, all.data(), 1), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_gathered(handle, all.data(), 16), LONGSHIP_OK);
+  EXPECT_EQ(all, values);
+  EXPECT_EQ(longship_gathered(handle, all.data(), 16), LONGSHIP_USAGE);
+}
+
+TEST_F(AbiTest, WrongArgumentsAreNamed) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  float value = 0;
+  EXPECT_EQ(longship_allreduce("w", &value, 1, 99, LONGSHIP_SUM), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "99: there is no such type");
+  EXPECT_EQ(longship_allreduce("w", &value, 1, LONGSHIP_F32, -1), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_allreduce(nullptr, &value, 1, LONGSHIP_F32, LONGSHIP_SUM), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_allreduce("w", nullptr, 1, LONGSHIP_F32, LONGSHIP_SUM), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_broadcast("w", &value, 1, LONGSHIP_F32, 1), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "broadcast of \"w\" from rank 1: there are only 1");
+}
+
+TEST_F(AbiTest, AnEnvironmentThatMakesNoSenseIsAnErrorOfInit) {
+  ::setenv("WORLD_SIZE", "many", 1);
+  EXPECT_EQ(longship_init(), LONGSHIP_USAGE);
+  EXPECT_THAT(longship_last_error(), HasSubstr("WORLD_SIZE=many"));
+}
+
+TEST_F(AbiTest, RecordsWhereTheEnvironmentSays) {
+  const longship::TemporaryDirectory directory;
+  ::setenv("LONGSHIP_RECORD", directory.path().c_str(), 1);
+  ASSERT_EQ(longship_init(), LONGSHIP_OK) << longship_last_error();
+  EXPECT_EQ(longship_recording(), 1);
+  const auto begin = longship_now();
+  EXPECT_EQ(longship_span(LONGSHIP_INPUT, "batch", begin, longship_now()), LONGSHIP_OK);
+  EXPECT_EQ(longship_span(17, "batch", begin, longship_now()), LONGSHIP_USAGE);
+  const char* const name = "loss";
+  const double value = 0.5;
+  EXPECT_EQ(longship_metrics(1, 2, &name, &value, 1), LONGSHIP_OK);
+  longship_shutdown();
+  EXPECT_GT(std::filesystem::file_size(directory.path() / "rank-00000.rec"), 0u);
+}
+
+}  // namespace

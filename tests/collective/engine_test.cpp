@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine and its driver: what a caller sees of agreement, fusion, mistakes and losses.
+#include "collective/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <barrier>
+
+#include "base/error.h"
+#include "collective/driver.h"
+#include "worlds.h"
+
+namespace longship::collective {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+Request request(Kind kind, const std::string& name, std::vector<float>& values, Op op = Op::sum, int root = 0) {
+  return {{kind, Type::f32, op, root, values.size(), name}, reinterpret_cast<std::byte*>(values.data())};
+}
+
+// One rank with all its parts.
+struct Rank {
+  Rank(StreamTransport& transport, Engine::Options options)
+      : engine(transport, options, nullptr), driver(transport, engine, true) {}
+  Engine engine;
+  Driver driver;
+};
+
+class EngineTest : public testing::TestWithParam<Spread> {
+ protected:
+  static void on_ranks(int size, const std::function<void(Driver&, int)>& work, Engine::Options options = {}) {
+    auto all = wirings(GetParam(), size);
+    std::vector<std::thread> threads;
+    for (auto& wiring : all)
+      threads.emplace_back([&] {
+        const int number = wiring.rank;
+        StreamTransport transport(std::move(wiring));
+        Rank rank(transport, options);
+        work(rank.driver, number);
+      });
+    for (auto& thread : threads) thread.join();
+  }
+};
+
+TEST_P(EngineTest, RanksThatAskInDifferentOrdersAgree) {
+  on_ranks(3, [](Driver& driver, int rank) {
+    constexpr int count = 50;
+    std::vector<std::vector<float>> tensors(count);
+    std::vector<Handle> handles(count);
+    for (int i = 0; i < count; ++i) {
+      const int which = rank == 1 ? count - 1 - i : i;
+      auto& tensor = tensors[static_cast<std::size_t>(which)];
+      tensor.assign(static_cast<std::size_t>(which) * 7, 1.0f);
+      handles[static_cast<std::size_t>(which)] =
+          driver.submit(request(Kind::allreduce, "t" + std::to_string(which), tensor));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(driver.wait(handles[i]).error, "");
+      EXPECT_EQ(tensors[i], std::vector<float>(i * 7, 3.0f));
+    }
+  });
+}
+
+TEST_P(EngineTest, TheSameNameServesStepAfterStep) {
+  on_ranks(2, [](Driver& driver, int) {
+    for (int step = 0; step < 200; ++step) {
+      std::vector<float> values(10, static_cast<float>(step));
+      EXPECT_EQ(driver.run(request(Kind::allreduce, "w", values, Op::average)).error, "");
+      EXPECT_EQ(values.back(), static_cast<float>(step));
+    }
+  });
+}
+
+TEST_P(EngineTest, BroadcastGatherAndBarrier) {
+  on_ranks(3, [](Driver& driver, int rank) {
+    std::vector<float> values(5, static_cast<float>(rank));
+    EXPECT_EQ(driver.run(request(Kind::broadcast, "b", values, Op::sum, 2)).error, "");
+    EXPECT_EQ(values, std::vector<float>(5, 2.0f));
+    std::vector<float> part(static_cast<std::size_t>(rank), static_cast<float>(rank));
+    const Result result = driver.run(request(Kind::allgather, "g", part));
+    EXPECT_EQ(result.counts, (std::vector<std::uint64_t>{0, 1, 2}));
+    ASSERT_EQ(result.gathered.size(), 3 * sizeof(float));
+    const auto* const all = reinterpret_cast<const float*>(result.gathered.data());
+    EXPECT_EQ(std::vector<float>(all, all + 3), (std::vector<float>{1, 2, 2}));
+    std::vector<float> none;
+    EXPECT_EQ(driver.run(request(Kind::barrier, "here", none)).error, "");
+  });
+}
+
+TEST_P(EngineTest, MismatchFailsAloneAndIsNamedOnEveryRank) {
+  on_ranks(3, [](Driver& driver, int rank) {
+    std::vector<float> values(rank == 1 ? 4 : 5);
+    EXPECT_THAT(driver.run(request(Kind::allreduce, "w", values)).error, HasSubstr("ranks do not agree on \"w\""));
+    std::vector<float> fine(3, 1.0f);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "fine", fine)).error, "");
+    EXPECT_EQ(fine.front(), 3.0f);
+  });
+}
+
+TEST_P(EngineTest, ATensorThatAnotherRankMissesIsNamedWithThatRank) {
+  Engine::Options options;
+  options.limits.patience = 50ms;
+  std::barrier both(2);
+  on_ranks(
+      2,
+      [&](Driver& driver, int rank) {
+        std::vector<float> values(4);
+        const std::string own = rank == 0 ? "zero" : "one";
+        EXPECT_THAT(driver.run(request(Kind::allreduce, own, values)).error,
+                    HasSubstr(fmt::format("\"{}\" was announced by rank {}", own, rank)));
+        both.arrive_and_wait();
+      },
+      options);
+}
+
+TEST_P(EngineTest, WhoLeavesIsNamedToWhoStays) {
+  std::barrier staying(2);
+  on_ranks(3, [&](Driver& driver, int rank) {
+    std::vector<float> values(4, 1.0f);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "together", values)).error, "");
+    if (rank == 1) return;
+    EXPECT_THAT(driver.run(request(Kind::allreduce, "alone", values)).error, HasSubstr("rank 1 has left"));
+    staying.arrive_and_wait();
+  });
+}
+
+TEST_P(EngineTest, WithoutRankZeroNothingIsDecided) {
+  on_ranks(2, [](Driver& driver, int rank) {
+    std::vector<float> values(4, 1.0f);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "together", values)).error, "");
+    if (rank == 0) return;
+    EXPECT_THAT(driver.run(request(Kind::allreduce, "alone", values)).error, HasSubstr("rank 0"));
+  });
+}
+
+TEST_P(EngineTest, ALostRankFailsWhatRunsAndWhatComes) {
+  auto all = wirings(GetParam(), 3);
+  std::vector<std::unique_ptr<StreamTransport>> transports;
+  for (auto& wiring : all) transports.push_back(std::make_unique<StreamTransport>(std::move(wiring)));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      Rank parts(*transports[static_cast<std::size_t>(rank)], {});
+      std::vector<float> values(100'000, 1.0f);
+      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "w", values)).error, HasSubstr("rank 2 was lost"));
+      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "x", values)).error, HasSubstr("rank 2 was lost"));
+    });
+  transports[2].reset();  // as a process does that is killed
+  for (auto& thread : threads) thread.join();
+}
+
+TEST_P(EngineTest, ANameInUseIsRefusedHere) {
+  on_ranks(2, [](Driver& driver, int rank) {
+    std::vector<float> a(1, 1.0f), b(1), ready(1);
+    const Handle first = driver.submit(request(Kind::allreduce, "w", a));
+    if (rank == 0) {
+      const Handle second = driver.submit(request(Kind::allreduce, "w", b));
+      EXPECT_EQ(driver.wait(second).error, "\"w\" is asked for again before it was done");
+    }
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "ready", ready)).error, "");
+    EXPECT_EQ(driver.wait(first).error, "");
+  });
+}
+
+TEST_P(EngineTest, SeveralThreadsMayWait) {
+  on_ranks(2, [](Driver& driver, int) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&driver, i] {
+        for (int step = 0; step < 25; ++step) {
+          std::vector<float> values(100, 1.0f);
+          EXPECT_EQ(driver.run(request(Kind::allreduce, "thread" + std::to_string(i), values)).error, "");
+          EXPECT_EQ(values.front(), 2.0f);
+        }
+      });
+    for (auto& thread : threads) thread.join();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Spreads, EngineTest,
+                         testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes), spread_name);
+
+TEST(AloneTest, OneRankIsAWorld) {
+  StreamTransport transport(std::move(wirings(Spread::one_node, 1).front()));
+  Rank rank(transport, {});
+  std::vector<float> values(3, 2.0f);
+  EXPECT_EQ(rank.driver.run(request(Kind::allreduce, "w", values, Op::average)).error, "");
+  EXPECT_EQ(values.front(), 2.0f);
+  EXPECT_EQ(rank.driver.run(request(Kind::allgather, "g", values)).counts, std::vector<std::uint64_t>{3});
+}
+
+}  // namespace
+}  // namespace longship::collective

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace longship::collective {
+namespace {
+
+template <class T>
+std::vector<T> combined(Type type, Op op, std::vector<T> a, const std::vector<T>& b) {
+  combine(type, op, a.data(), a.data(), b.data(), a.size());
+  return a;
+}
+
+TEST(ReduceTest, EveryOperationOnIntegers) {
+  const std::vector<std::int32_t> a = {1, -5, 7}, b = {2, 3, -7};
+  EXPECT_EQ(combined(Type::i32, Op::sum, a, b), (std::vector<std::int32_t>{3, -2, 0}));
+  EXPECT_EQ(combined(Type::i32, Op::average, a, b), (std::vector<std::int32_t>{3, -2, 0}));
+  EXPECT_EQ(combined(Type::i32, Op::min, a, b), (std::vector<std::int32_t>{1, -5, -7}));
+  EXPECT_EQ(combined(Type::i32, Op::max, a, b), (std::vector<std::int32_t>{2, 3, 7}));
+  EXPECT_EQ(combined(Type::i32, Op::product, a, b), (std::vector<std::int32_t>{2, -15, -49}));
+}
+
+TEST(ReduceTest, IntegersWrap) {
+  EXPECT_EQ(combined<std::int32_t>(Type::i32, Op::sum, {INT32_MAX}, {1}).front(), INT32_MIN);
+  EXPECT_EQ(combined<std::int64_t>(Type::i64, Op::product, {INT64_MAX}, {2}).front(), -2);
+  EXPECT_EQ(combined<std::uint8_t>(Type::u8, Op::sum, {250}, {10}).front(), 4);
+  EXPECT_EQ(combined<std::int8_t>(Type::i8, Op::sum, {127}, {1}).front(), -128);
+}
+
+TEST(ReduceTest, NotANumberIsPassedOnFromEitherSide) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int op = 0; op < op_count; ++op) {
+    EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {nan}, {1}).front())) << op;
+    EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {1}, {nan}).front())) << op;
+  }
+}
+
+TEST(ReduceTest, DivideMakesAnAverage) {
+  std::vector<double> values = {3, 4.5};
+  divide(Type::f64, values.data(), values.size(), 3);
+  EXPECT_EQ(values, (std::vector<double>{1, 1.5}));
+  std::vector<std::int8_t> small = {-7, 7};
+  divide(Type::i8, small.data(), small.size(), 2);
+  EXPECT_EQ(small, (std::vector<std::int8_t>{-3, 3}));
+}
+
+TEST(HalfTest, EveryHalfSurvivesTheWayThereAndBack) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float value = detail::from_half(half);
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(detail::to_half(value), half) << bits;
+  }
+}
+
+TEST(HalfTest, KnownValuesAndRounding) {
+  EXPECT_EQ(detail::from_half(0x3c00), 1.0f);
+  EXPECT_EQ(detail::from_half(0x0001), 0x1p-24f);
+  EXPECT_EQ(detail::to_half(65504.0f), 0x7bff);
+  EXPECT_EQ(detail::to_half(65520.0f), 0x7c00);
+  EXPECT_EQ(detail::to_half(65519.0f), 0x7bff);
+  EXPECT_EQ(detail::to_half(1.0f + 0x1p-11f), 0x3c00);           // a tie goes to the even one
+  EXPECT_EQ(detail::to_half(1.0f + 3 * 0x1p-11f), 0x3c02);       // and here upwards
+  EXPECT_EQ(detail::to_half(0x1p-25f), 0x0000);
+  EXPECT_EQ(detail::to_half(-0.0f), 0x8000);
+  EXPECT_TRUE(std::isnan(detail::from_half(detail::to_half(std::nanf("")))));
+}
+
+TEST(BfloatTest, EveryBfloatSurvivesAndTiesGoToEven) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto value = detail::from_bfloat(static_cast<std::uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(detail::to_bfloat(value), bits);
+  }
+  EXPECT_EQ(detail::to_bfloat(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_TRUE(std::isnan(detail::from_bfloat(detail::to_bfloat(std::nanf("")))));
+}
+
+}  // namespace
+}  // namespace longship::collective

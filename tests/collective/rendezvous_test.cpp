@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collective/rendezvous.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "collective/session.h"
+#include "collective/socket.h"
+#include "expect.h"
+
+namespace longship::collective {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+Lookup environment(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return {};
+    return found->second;
+  };
+}
+
+const std::string secret_text(32, 'a');
+
+TEST(WorldTest, WithoutALauncherItIsAWorldOfOne) {
+  const World world = world_from(environment({}));
+  EXPECT_EQ(world.rank, 0);
+  EXPECT_EQ(world.size, 1);
+  EXPECT_FALSE(world.node.empty());
+}
+
+TEST(WorldTest, ReadsWhatTheLauncherSays) {
+  const World world = world_from(environment({{"RANK", "3"},
+                                              {"WORLD_SIZE", "4"},
+                                              {"LOCAL_RANK", "1"},
+                                              {"LOCAL_WORLD_SIZE", "2"},
+                                              {"SLURMD_NODENAME", "n7"},
+                                              {"LONGSHIP_RENDEZVOUS", "[::1]:4711"},
+                                              {"LONGSHIP_SECRET", secret_text}}));
+  EXPECT_EQ(world.rank, 3);
+  EXPECT_EQ(world.local_rank, 1);
+  EXPECT_EQ(world.node, "n7");
+  EXPECT_EQ(world.host, "::1");
+  EXPECT_EQ(world.port, 4711);
+  EXPECT_EQ(world.secret.size(), 16u);
+}
+
+TEST(WorldTest, WhatIsWrongIsNamed) {
+  const auto message = [](std::map<std::string, std::string> variables) {
+    return message_of([&] { static_cast<void>(world_from(environment(std::move(variables)))); });
+  };
+  EXPECT_EQ(message({{"WORLD_SIZE", "two"}}), "WORLD_SIZE=two: not a number from 1 to 1048576");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), "RANK=2: not a number from 0 to 1");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}}), "WORLD_SIZE=2, but RANK is not set");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}}), "WORLD_SIZE=2, but LONGSHIP_RENDEZVOUS is not set");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "here"}}),
+            "LONGSHIP_RENDEZVOUS=here: not HOST:PORT");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}}),
+            "WORLD_SIZE=2, but LONGSHIP_SECRET is not set");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}, {"LONGSHIP_SECRET", "abc"}}),
+            "LONGSHIP_SECRET: not at least 32 hexadecimal digits");
+}
+
+// Rank 0 gets the listening socket, as from the launcher.
+class MeetingTest : public testing::Test {
+ protected:
+  World world(int rank, int size) const {
+    World one;
+    one.rank = rank;
+    one.size = size;
+    one.node = "node" + std::to_string(rank % nodes);
+    one.host = "127.0.0.1";
+    one.port = port_of(listener.get());
+    one.listener = rank == 0 ? listener.get() : -1;
+    one.secret.assign(16, std::byte{7});
+    one.patience = 20s;
+    return one;
+  }
+
+  int nodes = 2;
+  Fd listener = listen_tcp("127.0.0.1", 0);
+};
+
+TEST_F(MeetingTest, RanksMeetAndSum) {
+  for (const int count : {1, 2}) {
+    nodes = count;
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 5; ++rank)
+      threads.emplace_back([&, rank] {
+        Session session(world(rank, 5), "", {});
+        EXPECT_EQ(session.local_size(), nodes == 1 ? 5 : rank % 2 == 0 ? 3 : 2);
+        EXPECT_EQ(session.local_rank(), rank / nodes);
+        double value = rank;
+        const Result result = session.driver().run(
+            {{Kind::allreduce, Type::f64, Op::sum, 0, 1, "x"}, reinterpret_cast<std::byte*>(&value)});
+        EXPECT_EQ(result.error, "");
+        EXPECT_EQ(value, 10);
+      });
+    for (auto& thread : threads) thread.join();
+  }
+}
+
+TEST_F(MeetingTest, StrangersAreIgnored) {
+  std::atomic<bool> met = false;
+  std::thread strangers([&] {
+    std::vector<Fd> silent;
+    for (int i = 0; i < 20 && !met; ++i) {
+      Fd socket = connect_tcp("127.0.0.1", port_of(listener.get()), std::chrono::steady_clock::now());
+      const std::string noise = i % 2 == 0 ? "GET / HTTP/1.1\r\n\r\n" : std::string(200'000, '\xff');
+      static_cast<void>(::send(socket.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+      if (i % 3 != 0) silent.push_back(std::move(socket));
+    }
+  });
+  std::thread other([&] { static_cast<void>(meet(world(1, 2))); });
+  const Meeting meeting = meet(world(0, 2));
+  met = true;
+  EXPECT_EQ(meeting.wiring.size, 2);
+  strangers.join();
+  other.join();
+}
+
+TEST_F(MeetingTest, AWrongSecretIsSaidToWhoHasIt) {
+  auto impatient = world(0, 2);
+  impatient.patience = 1s;
+  std::thread other([&] {
+    auto wrong = world(1, 2);
+    wrong.secret.front() = std::byte{8};
+    EXPECT_THAT(message_of([&] { static_cast<void>(meet(wrong)); }), HasSubstr("LONGSHIP_SECRET"));
+  });
+  EXPECT_EQ(message_of([&] { static_cast<void>(meet(impatient)); }),
+            "cannot join the other ranks: rank 1 of 2 did not arrive within 1 s");
+  other.join();
+}
+
+TEST_F(MeetingTest, WhoDoesNotArriveIsNamedToAllWhoDid) {
+  const std::string expected = "cannot join the other ranks: ranks 1 and 3 of 4 did not arrive within 1 s";
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 2})
+    threads.emplace_back([&, rank] {
+      auto impatient = world(rank, 4);
+      impatient.patience = 1s;
+      EXPECT_EQ(message_of([&] { static_cast<void>(meet(impatient)); }), expected);
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST_F(MeetingTest, TwoThatSayTheyAreTheSameRankAreFound) {
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 1, 1})
+    threads.emplace_back([&, rank] {
+      EXPECT_THAT(message_of([&] { static_cast<void>(meet(world(rank, 3))); }),
+                  HasSubstr("two processes say that they are rank 1"));
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST_F(MeetingTest, AKilledProcessIsAnErrorForTheOthers) {
+  // Processes are forked before this one has any thread.
+  for (const int count : {1, 2}) {
+    nodes = count;
+    std::vector<pid_t> children;
+    Pipe test_is_over = make_pipe();
+    for (int rank = 1; rank < 3; ++rank) {
+      const pid_t child = ::fork();
+      if (child != 0) {
+        children.push_back(child);
+        continue;
+      }
+      Session session(world(rank, 3), "", {});
+      float value = 1;
+      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"}, reinterpret_cast<std::byte*>(&value)};
+      Result result = session.driver().run(request);
+      if (rank == 2) ::raise(SIGKILL);
+      while (result.error.empty()) result = session.driver().run(request);
+      test_is_over.write.reset();
+      char byte = 0;
+      static_cast<void>(!::read(test_is_over.read.get(), &byte, 1));  // or rank 0 might find this rank lost first
+      ::_exit(result.error.find("rank 2 was lost") != std::string::npos ? 42 : 1);
+    }
+    {
+      Session session(world(0, 3), "", {});
+      float value = 1;
+      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"}, reinterpret_cast<std::byte*>(&value)};
+      Result result;
+      while (result.error.empty()) result = session.driver().run(request);
+      EXPECT_THAT(result.error, HasSubstr("rank 2 was lost"));
+      test_is_over.write.reset();
+      int status = 0;
+      ASSERT_EQ(::waitpid(children[0], &status, 0), children[0]);
+      EXPECT_EQ(WEXITSTATUS(status), 42);
+      ASSERT_EQ(::waitpid(children[1], &status, 0), children[1]);
+      EXPECT_EQ(WTERMSIG(status), SIGKILL);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longship::collective

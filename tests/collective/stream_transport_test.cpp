@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance.h"
+
+namespace longship::collective {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(StreamTransport, TransportConformance,
+                         testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes),
+                         spread_name);
+
+}  // namespace
+}  // namespace longship::collective
