@@ -39,13 +39,19 @@ class Bench:
 
     def interleave(self, runs, rounds=None):
         """Each once per round, in turn; the median of what they return. One round more goes first, to warm up."""
+        medians = self.interleave_all({name: lambda run=run: {None: run()} for name, run in runs.items()}, rounds)
+        return {name: values[None] for name, values in medians.items()}
+
+    def interleave_all(self, runs, rounds=None):
+        """The same for runs that return a dictionary: the median of each of its values."""
         results = {name: [] for name in runs}
         for round_number in range((rounds or self.options.rounds) + 1):
             for name, run in runs.items():
                 result = run()
                 if round_number > 0:
                     results[name].append(result)
-        return {name: statistics.median(values) for name, values in results.items()}
+        return {name: {key: statistics.median(each[key] for each in measured) for key in measured[0]}
+                for name, measured in results.items()}
 
     def figure(self, name, ours, peer, unit, at_most=None, at_least=None):
         """One line of the table. The goal is a bound on ours / peer; without one the line only informs."""

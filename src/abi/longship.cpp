@@ -19,8 +19,8 @@ using namespace longship::collective;
 
 thread_local std::string last_error;
 
-// The one session of this process. Calls hold a share of it, so that a shutdown in another thread cannot pull it away
-// from under them.
+// The one session of this process. Calls hold a share of it, so that a shutdown in another thread cannot pull
+// it away from under them.
 std::mutex session_mutex;
 std::shared_ptr<Session> the_session;
 
@@ -82,8 +82,13 @@ int code_of(Result result) {
 
 Engine::Options options_from_environment() {
   Engine::Options options;
-  if (const char* const text = std::getenv("LONGSHIP_PATIENCE"))
-    options.limits.patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::atof(text)));
+  if (const char* const text = std::getenv("LONGSHIP_PATIENCE")) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0 && seconds < 1e6))
+      throw Error(Failure::usage, "LONGSHIP_PATIENCE={}: not a number of seconds", text);
+    options.limits.patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  }
   return options;
 }
 
@@ -146,21 +151,25 @@ int longship_local_size(void) {
 }
 
 int64_t longship_allreduce_begin(const char* name, void* data, size_t count, int type, int op) {
-  return guarded([&] { return session()->driver().submit(request(Kind::allreduce, name, data, count, type, op, 0)); });
+  return guarded(
+      [&] { return session()->driver().submit(request(Kind::allreduce, name, data, count, type, op, 0)); });
 }
 
 int64_t longship_broadcast_begin(const char* name, void* data, size_t count, int type, int root) {
-  return guarded([&] { return session()->driver().submit(request(Kind::broadcast, name, data, count, type, 0, root)); });
+  return guarded(
+      [&] { return session()->driver().submit(request(Kind::broadcast, name, data, count, type, 0, root)); });
 }
 
 int64_t longship_allgather_begin(const char* name, const void* data, size_t count, int type) {
   // All-gather only reads; the request's pointer serves the others as well.
   auto* const bytes = const_cast<void*>(data);
-  return guarded([&] { return session()->driver().submit(request(Kind::allgather, name, bytes, count, type, 0, 0)); });
+  return guarded(
+      [&] { return session()->driver().submit(request(Kind::allgather, name, bytes, count, type, 0, 0)); });
 }
 
 int64_t longship_barrier_begin(const char* name) {
-  return guarded([&] { return session()->driver().submit(request(Kind::barrier, name, nullptr, 0, 0, 0, 0)); });
+  return guarded(
+      [&] { return session()->driver().submit(request(Kind::barrier, name, nullptr, 0, 0, 0, 0)); });
 }
 
 int longship_poll(int64_t handle) {
@@ -183,7 +192,8 @@ int longship_gathered_counts(int64_t handle, uint64_t* counts) {
   return guarded([&]() -> int {
     const std::lock_guard lock(gathered_mutex);
     const auto found = gathered.find(handle);
-    if (found == gathered.end()) throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
+    if (found == gathered.end())
+      throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
     std::copy(found->second.counts.begin(), found->second.counts.end(), counts);
     return LONGSHIP_OK;
   });
@@ -193,7 +203,8 @@ int longship_gathered(int64_t handle, void* data, size_t bytes) {
   return guarded([&]() -> int {
     const std::lock_guard lock(gathered_mutex);
     const auto found = gathered.find(handle);
-    if (found == gathered.end()) throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
+    if (found == gathered.end())
+      throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
     const auto& all = found->second.gathered;
     if (bytes != all.size())
       throw Error(Failure::usage, "{} bytes were gathered, there is room for {}", all.size(), bytes);
@@ -216,7 +227,8 @@ int longship_broadcast(const char* name, void* data, size_t count, int type, int
 }
 
 int longship_barrier(const char* name) {
-  return guarded([&] { return code_of(session()->driver().run(request(Kind::barrier, name, nullptr, 0, 0, 0, 0))); });
+  return guarded(
+      [&] { return code_of(session()->driver().run(request(Kind::barrier, name, nullptr, 0, 0, 0, 0))); });
 }
 
 int64_t longship_now(void) {
@@ -238,7 +250,8 @@ int longship_span(int activity, const char* name, int64_t begin, int64_t end) {
   });
 }
 
-int longship_metrics(uint64_t step, uint64_t steps, const char* const* names, const double* values, size_t count) {
+int longship_metrics(uint64_t step, uint64_t steps, const char* const* names, const double* values,
+                     size_t count) {
   return guarded([&]() -> int {
     const auto current = session_or_null();
     if (!current || current->writer() == nullptr) return LONGSHIP_OK;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Longship in a training process: the C functions behind the Python package, for any language with a C interface.
+/* Longship in a training process: the C functions behind the Python package, for any language with a C
+ * interface.
  *
- * One process is one rank. Functions return LONGSHIP_OK (0) or a negative code, and longship_last_error() then says why in
- * a sentence; that text belongs to the calling thread. Nothing here throws, prints, or installs a signal handler. All
- * functions may be called from any thread, between longship_init and longship_shutdown. A process that forks may use the
- * library in the parent only.
+ * One process is one rank. Functions return LONGSHIP_OK (0) or a negative code, and longship_last_error()
+ * then says why in a sentence; that text belongs to the calling thread. Nothing here throws, prints, or
+ * installs a signal handler. All functions may be called from any thread, between longship_init and
+ * longship_shutdown. A process that forks may use the library in the parent only.
  *
  * The numbers of enumerations never change; functions are only added. */
 #ifndef LONGSHIP_H
@@ -45,8 +46,8 @@ LONGSHIP_API int longship_abi_version(void);
 /* Why the last call of this thread failed; valid until its next one. */
 LONGSHIP_API const char* longship_last_error(void);
 
-/* Meets the other ranks, as the environment says (docs/training.md). A process that nobody launched is rank 0 of 1.
- * Harmless if done already. */
+/* Meets the other ranks, as the environment says (docs/training.md). A process that nobody launched is rank 0
+ * of 1. Harmless if done already. */
 LONGSHIP_API int longship_init(void);
 /* Leaves the others. What was begun and not waited for is given up. Harmless if not initialised. */
 LONGSHIP_API int longship_shutdown(void);
@@ -58,8 +59,8 @@ LONGSHIP_API int longship_size(void);
 LONGSHIP_API int longship_local_rank(void);
 LONGSHIP_API int longship_local_size(void);
 
-/* Begin an operation of all ranks, and give it a handle (positive, or a negative code). Ranks match operations by name;
- * buffers must stay until the wait. Counts are in elements. */
+/* Begin an operation of all ranks, and give it a handle (positive, or a negative code). Ranks match
+ * operations by name; buffers must stay until the wait. Counts are in elements. */
 LONGSHIP_API int64_t longship_allreduce_begin(const char* name, void* data, size_t count, int type, int op);
 LONGSHIP_API int64_t longship_broadcast_begin(const char* name, void* data, size_t count, int type, int root);
 LONGSHIP_API int64_t longship_allgather_begin(const char* name, const void* data, size_t count, int type);
@@ -70,8 +71,8 @@ LONGSHIP_API int longship_poll(int64_t handle);
 /* Until it is done; the handle is used up, except after an all-gather. */
 LONGSHIP_API int longship_wait(int64_t handle);
 
-/* After the wait for an all-gather: the elements of each rank (as many as there are ranks), then all of them in the order of
- * ranks. The second call uses the handle up. */
+/* After the wait for an all-gather: the elements of each rank (as many as there are ranks), then all of them
+ * in the order of ranks. The second call uses the handle up. */
 LONGSHIP_API int longship_gathered_counts(int64_t handle, uint64_t* counts);
 LONGSHIP_API int longship_gathered(int64_t handle, void* data, size_t bytes);
 
@@ -86,8 +87,8 @@ LONGSHIP_API int64_t longship_now(void);
  * LONGSHIP_RECORD these do nothing. */
 LONGSHIP_API int longship_recording(void); /* 1 or 0 */
 LONGSHIP_API int longship_span(int activity, const char* name, int64_t begin, int64_t end);
-LONGSHIP_API int longship_metrics(uint64_t step, uint64_t steps, const char* const* names, const double* values,
-                                  size_t count);
+LONGSHIP_API int longship_metrics(uint64_t step, uint64_t steps, const char* const* names,
+                                  const double* values, size_t count);
 
 #ifdef __cplusplus
 }

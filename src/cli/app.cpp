@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all commands share: global options, the printing of errors, exit codes.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -45,7 +46,26 @@ int explain_wrong_words(const CLI::App& app, const CLI::ParseError& error, int c
   return static_cast<int>(Failure::usage);
 }
 
+// CLI11 takes "--" for the end of a command's words and gives the rest to the command above. What starts a
+// program wants it itself, so it goes through the parser in disguise.
+constexpr const char* dashes = "--";
+constexpr const char* disguise = "\x01--";
+
+std::vector<std::string> disguised(int count, char** words) {
+  std::vector<std::string> result(words + 1, words + count);
+  std::replace(result.begin(), result.end(), std::string(dashes), std::string(disguise));
+  std::reverse(result.begin(), result.end());  // the order in which CLI11 wants them
+  return result;
+}
+
 }  // namespace
+
+std::vector<std::string> program_of(const CLI::App& command) {
+  auto words = command.remaining();
+  if (!words.empty() && words.front() == disguise) words.erase(words.begin());
+  std::replace(words.begin(), words.end(), std::string(disguise), std::string(dashes));
+  return words;
+}
 
 std::string examples(const std::string& lines) {
   return "Examples:\n" + lines;
@@ -55,7 +75,7 @@ int run_app(CLI::App& app, Context& context, int count, char** words) {
   add_global_options(app, context);
   app.require_subcommand(1);
   try {
-    app.parse(count, words);
+    app.parse(disguised(count, words));
     return context.exit_code;
   } catch (const CLI::ParseError& error) {
     return explain_wrong_words(app, error, count, words);

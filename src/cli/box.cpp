@@ -118,7 +118,7 @@ void add_box(CLI::App& app, Context&) {
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
       "with / or a dot. Without PROGRAM the image's own starts, or a shell.");
   command->callback([words, command] {
-    understand(command->remaining(), *words);
+    understand(program_of(*command), *words);
     run(*words);
   });
 }

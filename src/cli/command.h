@@ -4,6 +4,7 @@
 // them and chooses the exit code: 0 done, 1 failed, 2 wrong use, 3 cannot be done here.
 #pragma once
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -29,6 +30,10 @@ void add_run(CLI::App& app, Context& context);
 
 // "Examples:\n  longship box …" for --help; ready for CLI::App::footer().
 [[nodiscard]] std::string examples(const std::string& lines);
+
+// The program and its arguments that follow a command's own options, for commands with prefix_command(); a
+// "--" between the two is left out.
+[[nodiscard]] std::vector<std::string> program_of(const CLI::App& command);
 
 // Gives every command --json, -v and -q, parses, runs, prints what went wrong.
 int run_app(CLI::App& app, Context& context, int count, char** words);

@@ -50,9 +50,10 @@ void declare(CLI::App& command, Options& options) {
   command.add_flag("--node-helper", options.helper)->group("");  // what we start on the other nodes
   command.prefix_command();  // the first word that is no option begins the ranks' command
   command.footer(
-      "The command that every rank runs, CMD..., follows the options. Each rank finds RANK, WORLD_SIZE,\n"
-      "LOCAL_RANK, MASTER_ADDR and the rest of torchrun's names. Inside a Slurm allocation the ranks are\n"
-      "spread over its nodes. The first rank that fails stops the others; the exit code is its own, or\n"
+      "The command that every rank runs, CMD..., follows the options, after \"--\" if you like. Each rank\n"
+      "finds RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and the rest of torchrun's names. Inside a Slurm\n"
+      "allocation the ranks are spread over its nodes. The first rank that fails stops the others; the exit "
+      "code is its own, or\n"
       "128 + the signal that killed it.\n\n" +
       examples("  longship launch -n 4 python3 train.py\n"
                "  longship launch -n 4 --image debian-torch python3 train.py --epochs 3\n"
@@ -164,7 +165,7 @@ void add_launch(CLI::App& app, Context& context) {
       app.add_subcommand("launch", "Start the ranks of a command, here or on all nodes of an allocation");
   declare(*command, *options);
   command->callback([options, command, &context] {
-    options->command = command->remaining();
+    options->command = program_of(*command);
     run(*options, context);
   });
 }

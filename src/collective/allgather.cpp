@@ -8,8 +8,8 @@
 
 namespace longship::collective {
 
-Schedule ring_allgather(Transport& transport, Tag tag, std::span<const std::byte> input, std::span<std::byte> output,
-                        std::vector<std::size_t> sizes) {
+Schedule ring_allgather(Transport& transport, Tag tag, std::span<const std::byte> input,
+                        std::span<std::byte> output, std::vector<std::size_t> sizes) {
   const int size = transport.size();
   const int rank = transport.rank();
   const auto part = [&](int index) {

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little);
 class Encoder {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void put(T value) {
     const auto bytes = std::as_bytes(std::span(&value, 1));
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
@@ -42,8 +42,7 @@ class Decoder {
   explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <class T>
-    requires std::is_arithmetic_v<T>
-  T get() {
+  requires std::is_arithmetic_v<T> T get() {
     T value;
     std::memcpy(&value, next(sizeof value).data(), sizeof value);
     return value;

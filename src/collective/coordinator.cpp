@@ -10,10 +10,14 @@ namespace {
 
 std::string described(const Announcement& one) {
   switch (one.kind) {
-    case Kind::allreduce: return fmt::format("all-reduce ({}) of {} {}", name_of(one.op), one.count, name_of(one.type));
-    case Kind::broadcast: return fmt::format("broadcast from rank {} of {} {}", one.root, one.count, name_of(one.type));
-    case Kind::allgather: return fmt::format("all-gather of {}", name_of(one.type));
-    case Kind::barrier: return "barrier";
+    case Kind::allreduce:
+      return fmt::format("all-reduce ({}) of {} {}", name_of(one.op), one.count, name_of(one.type));
+    case Kind::broadcast:
+      return fmt::format("broadcast from rank {} of {} {}", one.root, one.count, name_of(one.type));
+    case Kind::allgather:
+      return fmt::format("all-gather of {}", name_of(one.type));
+    case Kind::barrier:
+      return "barrier";
   }
   return {};
 }
@@ -144,7 +148,8 @@ std::string listed(const std::vector<int>& ranks) {
   constexpr std::size_t shown = 8;
   std::string text;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i == shown && ranks.size() > shown + 1) return fmt::format("{} and {} more", text, ranks.size() - shown);
+    if (i == shown && ranks.size() > shown + 1)
+      return fmt::format("{} and {} more", text, ranks.size() - shown);
     if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
     text += std::to_string(ranks[i]);
   }

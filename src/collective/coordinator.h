@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rank 0's knowledge of who is ready for what, and its decisions: pure computation, no messages, no clock.
 //
-// Ranks announce tensors in whatever order their backward pass produces them. What all have announced is ready; ready
-// all-reduces of one type and operation that wait while another runs are decided as one. Nothing waits for a timer: the
-// first tensor goes at once, those that come meanwhile form the next batch.
+// Ranks announce tensors in whatever order their backward pass produces them. What all have announced is
+// ready; ready all-reduces of one type and operation that wait while another runs are decided as one. Nothing
+// waits for a timer: the first tensor goes at once, those that come meanwhile form the next batch.
 #pragma once
 #include <deque>
 #include <map>
@@ -39,8 +39,8 @@ class Coordinator {
   struct Waiting {
     Announcement first;
     Instant since;
-    std::vector<char> announced;         // by rank
-    std::vector<std::uint64_t> counts;   // by rank
+    std::vector<char> announced;        // by rank
+    std::vector<std::uint64_t> counts;  // by rank
     int missing = 0;
   };
   using Entry = std::map<std::string, Waiting>::iterator;

@@ -2,12 +2,15 @@
 // All-reduce within a node, through the stages of a Segment.
 //
 // The values pass in chunks of one slot. A rank copies a chunk into its slot and counts it as `staged`. Then
-//   - whole: each rank reduces all slots of the chunk straight into its tensor. One exchange and no second copy, but n
+//   - whole: each rank reduces all slots of the chunk straight into its tensor. One exchange and no second
+//   copy, but n
 //     reads per rank: for two ranks, and for what is small;
-//   - sliced: each rank reduces its n-th of the chunk in its own slot, counts it as `reduced`, and once all have done so
+//   - sliced: each rank reduces its n-th of the chunk in its own slot, counts it as `reduced`, and once all
+//   have done so
 //     collects the slices: two reads per rank however many there are.
-// Either way it then counts the chunk as `consumed`; a slot is used again when all have consumed it. Ranks reduce in the
-// same order, or only one of them does, so all get the same bits. The counters go on from one operation to the next and are equal in between.
+// Either way it then counts the chunk as `consumed`; a slot is used again when all have consumed it. Ranks
+// reduce in the same order, or only one of them does, so all get the same bits. The counters go on from one
+// operation to the next and are equal in between.
 #include <algorithm>
 #include <cstring>
 
@@ -26,7 +29,11 @@ using Counter = std::atomic<std::uint64_t> RankState::*;
 class Direct {
  public:
   Direct(Segment& segment, Pieces pieces, Op op)
-      : segment_(segment), pieces_(std::move(pieces)), op_(op), type_(pieces_.front().type), width_(size_of(type_)) {
+      : segment_(segment),
+        pieces_(std::move(pieces)),
+        op_(op),
+        type_(pieces_.front().type),
+        width_(size_of(type_)) {
     for (const auto& piece : pieces_) total_ += piece.count;
     per_chunk_ = Segment::slot_bytes / width_;
     chunks_ = (total_ + per_chunk_ - 1) / per_chunk_;
@@ -130,7 +137,8 @@ class Direct {
   }
 
   Range slice_of(std::uint64_t chunk, int rank) const {
-    return part_of(range_of(chunk).size(), static_cast<std::size_t>(segment_.ranks()), static_cast<std::size_t>(rank));
+    return part_of(range_of(chunk).size(), static_cast<std::size_t>(segment_.ranks()),
+                   static_cast<std::size_t>(rank));
   }
 
   // In the order of ranks, as each rank computes it for itself.

@@ -14,10 +14,11 @@
 namespace longship::collective {
 namespace {
 
-// A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the engine
-// takes about 0.1 µs.
+// A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the
+// engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
-// The background thread shares its core with the training: it spins only a little, and only within an operation.
+// The background thread shares its core with the training: it spins only a little, and only within an
+// operation.
 constexpr unsigned background_spins = 200;
 // With more ranks than cores nobody gains by waiting on a core that the other needs.
 constexpr unsigned crowded_spins = 20;
@@ -54,7 +55,7 @@ class SignalsBlocked {
 
 }  // namespace
 
-Driver::Driver(StreamTransport& transport, Engine& engine, bool crowded)
+Driver::Driver(Transport& transport, Engine& engine, bool crowded)
     : transport_(transport), engine_(engine), crowded_(crowded) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { background(); });
@@ -144,7 +145,8 @@ bool Driver::step() {
 bool Driver::rest() {
   const bool resting = engine_.rest(now());
   if (!resting && sleepers_ > 0) progress_.notify_all();
-  if (resting && wake_up_time() < background_until_) transport_.wake();  // a new deadline, which it does not know of
+  if (resting && wake_up_time() < background_until_)
+    transport_.wake();  // a new deadline, which it does not know of
   return resting;
 }
 

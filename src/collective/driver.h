@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who steps the engine. A thread of ours does in the background, so that gradients are reduced while the backward pass
-// runs; a caller that has to wait anyway takes its seat and steps itself, which saves two wake-ups per operation. If it
-// takes long the caller goes to sleep, and the background thread tells it when something is done.
+// Who steps the engine. A thread of ours does in the background, so that gradients are reduced while the
+// backward pass runs; a caller that has to wait anyway takes its seat and steps itself, which saves two
+// wake-ups per operation. If it takes long the caller goes to sleep, and the background thread tells it when
+// something is done.
 //
-// The seat is a mutex. Nobody holds it while asleep: the background thread usually sits in Transport::wait() and stays
-// there while a caller drives. Whoever leaves the seat arms the transport, so that the next message wakes that thread.
+// The seat is a mutex. Nobody holds it while asleep: the background thread usually sits in Transport::wait()
+// and stays there while a caller drives. Whoever leaves the seat arms the transport, so that the next message
+// wakes that thread.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -18,7 +20,7 @@ namespace longship::collective {
 class Driver {
  public:
   // `crowded`: there are more ranks on this node than cores, so that whoever spins must let others run.
-  Driver(StreamTransport& transport, Engine& engine, bool crowded);
+  Driver(Transport& transport, Engine& engine, bool crowded);
   ~Driver();  // stops the thread; leaves first, if leave() was not called
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -37,7 +39,7 @@ class Driver {
   bool rest();
   [[nodiscard]] Instant wake_up_time() const;
 
-  StreamTransport& transport_;
+  Transport& transport_;
   Engine& engine_;
   bool crowded_;
   std::mutex seat_;

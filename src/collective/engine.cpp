@@ -15,14 +15,17 @@ constexpr Tag report_tag = 0;
 constexpr Tag decision_tag = 1;
 constexpr Tag first_operation_tag = 16;
 
-// Decided but not finished: the next one is known when the current one ends, the rest still gathers into a batch.
+// Decided but not finished: the next one is known when the current one ends, the rest still gathers into a
+// batch.
 constexpr std::size_t decided_ahead = 2;
 
 void check(const Announcement& what, int size) {
   if (what.name.empty() || what.name.size() > longest_name)
-    throw Error(Failure::usage, "the name of a tensor has 1 to {} bytes, not {}", longest_name, what.name.size());
+    throw Error(Failure::usage, "the name of a tensor has 1 to {} bytes, not {}", longest_name,
+                what.name.size());
   if (what.kind == Kind::broadcast && (what.root < 0 || what.root >= size))
-    throw Error(Failure::usage, "broadcast of \"{}\" from rank {}: there are only {}", what.name, what.root, size);
+    throw Error(Failure::usage, "broadcast of \"{}\" from rank {}: there are only {}", what.name, what.root,
+                size);
 }
 
 std::size_t bytes_of(const Request& request) {
@@ -35,8 +38,8 @@ Schedule nothing_to_do() {
 
 }  // namespace
 
-Engine::Engine(StreamTransport& transport, Options options, record::Writer* writer)
-    : transport_(transport), options_(options), writer_(writer) {
+Engine::Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer)
+    : transport_(transport), segment_(segment), options_(options), writer_(writer) {
   if (transport_.rank() == 0) {
     coordinator_.emplace(transport_.size(), options_.limits);
     for (int peer = 1; peer < transport_.size(); ++peer) incoming_.emplace_back().from = peer;
@@ -75,7 +78,8 @@ bool Engine::rest(Instant now) {
 }
 
 bool Engine::finished(Handle handle) const {
-  if (const auto found = operations_.find(handle); found != operations_.end()) return found->second.result.has_value();
+  if (const auto found = operations_.find(handle); found != operations_.end())
+    return found->second.result.has_value();
   const std::lock_guard lock(submissions_mutex_);
   for (const auto& [submitted, operation] : submissions_)
     if (submitted == handle) return false;
@@ -178,7 +182,8 @@ void Engine::send(int first, int last, Tag tag, std::vector<std::byte> bytes) {
 
 bool Engine::forget_sent() {
   const auto is_sent = [](const Outgoing& message) {
-    return std::all_of(message.completions.begin(), message.completions.end(), [](const auto& one) { return one.done; });
+    return std::all_of(message.completions.begin(), message.completions.end(),
+                       [](const auto& one) { return one.done; });
   };
   bool moved = false;
   for (; !outgoing_.empty() && is_sent(outgoing_.front()); moved = true) outgoing_.pop_front();
@@ -188,7 +193,8 @@ bool Engine::forget_sent() {
 void Engine::listen(Incoming& incoming) {
   incoming.buffer.resize(longest_message);
   incoming.completion = {};
-  transport_.receive(incoming.from, coordinator_ ? report_tag : decision_tag, incoming.buffer, incoming.completion);
+  transport_.receive(incoming.from, coordinator_ ? report_tag : decision_tag, incoming.buffer,
+                     incoming.completion);
 }
 
 bool Engine::hear(Instant now) {
@@ -226,10 +232,13 @@ bool Engine::decide(Instant now) {
   return moved;
 }
 
-// Refusals take effect at once. What is to be done waits for its turn, and so does the end (an error of no tensor).
+// Refusals take effect at once. What is to be done waits for its turn, and so does the end (an error of no
+// tensor).
 void Engine::accept(Decision decision) {
-  if (decision.error.empty() || decision.names.empty()) decisions_.push_back(std::move(decision));
-  else for (const auto& name : decision.names) refuse(name, decision.error);
+  if (decision.error.empty() || decision.names.empty())
+    decisions_.push_back(std::move(decision));
+  else
+    for (const auto& name : decision.names) refuse(name, decision.error);
 }
 
 void Engine::refuse(const std::string& name, const std::string& why) {
@@ -290,10 +299,14 @@ Schedule Engine::schedule_for(Running& running) {
   const Request& request = operations_.at(running.members.front()).request;
   const Tag tag = first_operation_tag + sequence_;
   switch (request.what.kind) {
-    case Kind::allreduce: return allreduce(running);
-    case Kind::allgather: return allgather(running);
-    case Kind::broadcast: return tree_broadcast(transport_, tag, {request.data, bytes_of(request)}, request.what.root);
-    case Kind::barrier: break;  // to have agreed is to have met
+    case Kind::allreduce:
+      return allreduce(running);
+    case Kind::allgather:
+      return allgather(running);
+    case Kind::broadcast:
+      return tree_broadcast(transport_, tag, {request.data, bytes_of(request)}, request.what.root);
+    case Kind::barrier:
+      break;  // to have agreed is to have met
   }
   return nothing_to_do();
 }
@@ -306,7 +319,7 @@ Schedule Engine::allreduce(Running& running) {
     pieces.push_back({request.what.type, request.data, static_cast<std::size_t>(request.what.count)});
   }
   const Op op = operations_.at(running.members.front()).request.what.op;
-  if (Segment* const segment = transport_.common_segment()) return direct_allreduce(*segment, std::move(pieces), op);
+  if (segment_ != nullptr) return direct_allreduce(*segment_, std::move(pieces), op);
 
   Values values = pieces.front();
   if (pieces.size() > 1) {
@@ -315,17 +328,20 @@ Schedule Engine::allreduce(Running& running) {
     values = {values.type, running.packed.data(), running.packed.size() / size_of(values.type)};
   }
   const Tag tag = first_operation_tag + sequence_;
-  if (values.count * size_of(values.type) >= options_.ring_from) return ring_allreduce(transport_, tag, values, op);
+  if (values.count * size_of(values.type) >= options_.ring_from)
+    return ring_allreduce(transport_, tag, values, op);
   return halving_doubling_allreduce(transport_, tag, values, op);
 }
 
 Schedule Engine::allgather(Running& running) {
   const Request& request = operations_.at(running.members.front()).request;
   std::vector<std::size_t> sizes;
-  for (const auto count : running.counts) sizes.push_back(static_cast<std::size_t>(count) * size_of(request.what.type));
+  for (const auto count : running.counts)
+    sizes.push_back(static_cast<std::size_t>(count) * size_of(request.what.type));
   running.gathered.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
   const Tag tag = first_operation_tag + sequence_;
-  return ring_allgather(transport_, tag, {request.data, bytes_of(request)}, running.gathered, std::move(sizes));
+  return ring_allgather(transport_, tag, {request.data, bytes_of(request)}, running.gathered,
+                        std::move(sizes));
 }
 
 void Engine::unpack(Running& running) {
@@ -343,7 +359,8 @@ void Engine::finish(Instant now) {
   if (!running.packed.empty()) unpack(running);
   record(running, now);
   ++sequence_;
-  for (const Handle member : running.members) complete(member, {{}, std::move(running.counts), std::move(running.gathered)});
+  for (const Handle member : running.members)
+    complete(member, {{}, std::move(running.counts), std::move(running.gathered)});
 }
 
 void Engine::record(const Running& running, Instant end) {

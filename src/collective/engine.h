@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: takes requests, agrees with the other ranks on their order, and moves them, without ever blocking.
+// The engine: takes requests, agrees with the other ranks on their order, and moves them, without ever
+// blocking.
 //
 //   submit ──▶ announced to rank 0 ──▶ decided for all ──▶ a schedule runs ──▶ finished
 //
-// Every rank runs the decisions of rank 0 one after the other, in the order in which they come. step() does what can be
-// done now; whoever calls it (driver.h) may sleep when it says that nothing moved. An error in the transport fails
-// everything, now and from now on; a refused request fails alone.
+// Every rank runs the decisions of rank 0 one after the other, in the order in which they come. step() does
+// what can be done now; whoever calls it (driver.h) may sleep when it says that nothing moved. An error in
+// the transport fails everything, now and from now on; a refused request fails alone.
 #pragma once
 #include <deque>
 #include <map>
@@ -20,7 +21,7 @@
 #include "record/writer.h"
 #include "request.h"
 #include "schedules.h"
-#include "stream_transport.h"
+#include "transport.h"
 
 namespace longship::collective {
 
@@ -44,8 +45,8 @@ class Engine {
     Coordinator::Limits limits;
     std::size_t ring_from = std::size_t{256} << 10;  // bytes from which the ring beats halving-doubling
   };
-  // The transport and the writer (which may be null) outlive the engine.
-  Engine(StreamTransport& transport, Options options, record::Writer* writer);
+  // All outlive the engine. The segment is null unless all ranks share it, the writer if nothing is recorded.
+  Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer);
 
   // From any thread. Throws Error for what makes no sense by itself.
   Handle submit(Request request, Instant now);
@@ -63,8 +64,8 @@ class Engine {
   // True if there is nothing to do until the transport wakes somebody, which it will from now on.
   [[nodiscard]] bool rest(Instant now);
 
-  // Takes no more requests, finishes what is decided, tells the others. Step until left(). A rank that leaves with
-  // requests that are not decided yet is lost to the others, who may just be deciding them.
+  // Takes no more requests, finishes what is decided, tells the others. Step until left(). A rank that leaves
+  // with requests that are not decided yet is lost to the others, who may just be deciding them.
   void leave();
   [[nodiscard]] bool left();
 
@@ -117,7 +118,8 @@ class Engine {
   void break_down(const std::string& why);
   [[nodiscard]] bool alone() const { return transport_.size() == 1; }
 
-  StreamTransport& transport_;
+  Transport& transport_;
+  Segment* segment_;
   Options options_;
   record::Writer* writer_;
   std::optional<Coordinator> coordinator_;  // on rank 0

@@ -95,7 +95,8 @@ std::optional<Answer> parsed(std::span<const std::byte> said) {
   std::memcpy(&length, said.data() + nonce_size, sizeof length);
   const std::size_t words_at = nonce_size + sizeof length;
   if (said.size() < words_at + length + digest_size) return {};
-  return Answer{said.first(nonce_size), said.subspan(words_at, length), said.subspan(words_at + length, digest_size)};
+  return Answer{said.first(nonce_size), said.subspan(words_at, length),
+                said.subspan(words_at + length, digest_size)};
 }
 
 bool too_long(std::span<const std::byte> said) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two processes of a job make sure of each other before they speak: both prove that they know the secret, without
-// showing it.
+// How two processes of a job make sure of each other before they speak: both prove that they know the secret,
+// without showing it.
 //
 //   porter → guest   magic, nonce P
 //   guest → porter   nonce G, length, words, HMAC(secret, "guest" P G words)
 //   porter → guest   HMAC(secret, "porter" P G words)
 //
-// Whoever does not answer so is a stranger and is turned away without delaying the others. After the greeting the
-// connection carries plain bytes: secrecy on the wire is the network's business, as with MPI.
+// Whoever does not answer so is a stranger and is turned away without delaying the others. After the greeting
+// the connection carries plain bytes: secrecy on the wire is the network's business, as with MPI.
 #pragma once
 #include <map>
 #include <optional>
@@ -51,7 +51,8 @@ class Porter {
   std::vector<Visitor> visitors_;
 };
 
-// The other side, on a connected blocking socket. Throws Error if the porter does not know the secret or says nothing.
+// The other side, on a connected blocking socket. Throws Error if the porter does not know the secret or says
+// nothing.
 void greet(int socket, const Bytes& secret, const Bytes& words, Instant until);
 
 // Whole messages on blocking sockets, each with its length first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rabenseifner (2004): ranks at distance n/2, n/4, … 1 exchange half of what they still hold and reduce the other half;
-// then the same way back, exchanging finished halves. For other rank counts than powers of two see fold() in layout.h.
+// Rabenseifner (2004): ranks at distance n/2, n/4, … 1 exchange half of what they still hold and reduce the
+// other half; then the same way back, exchanging finished halves. For other rank counts than powers of two
+// see fold() in layout.h.
 #include "layout.h"
 #include "reduce.h"
 #include "schedules.h"

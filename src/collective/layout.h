@@ -19,8 +19,8 @@ struct Range {
 // value mod size, also for values down to -size.
 [[nodiscard]] int wrapped(int value, int size);
 
-// Halving-doubling needs a power of two: with r ranks too many, of the first 2r the even ones hand their values to
-// their odd neighbour and wait.
+// Halving-doubling needs a power of two: with r ranks too many, of the first 2r the even ones hand their
+// values to their odd neighbour and wait.
 struct Folding {
   int active = 1;            // how many take part: a power of two
   bool folded = false;       // this rank gives to `partner` and gets the result from it

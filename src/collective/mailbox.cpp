@@ -32,7 +32,8 @@ void Mailbox::drop_outgoing() {
 }
 
 void Mailbox::receive(Tag tag, std::span<std::byte> buffer, Completion& completion) {
-  const auto kept = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& message) { return message.tag == tag; });
+  const auto kept =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& message) { return message.tag == tag; });
   if (kept == kept_.end()) {
     expected_.push_back({tag, buffer, &completion});
     return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tagged messages to and from one rank, cut out of a Stream.
 //
-// On the stream each message is a Frame and its bytes. One that nobody asked for yet is kept until somebody does, so a
-// rank that is ahead never blocks what comes behind it.
+// On the stream each message is a Frame and its bytes. One that nobody asked for yet is kept until somebody
+// does, so a rank that is ahead never blocks what comes behind it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +64,8 @@ class Mailbox {
   std::deque<Kept> kept_;
   bool peer_left_ = false;
 
-  // The message being read: its frame, then its body into `target_`, which is a receiver's buffer or `keeping_`.
+  // The message being read: its frame, then its body into `target_`, which is a receiver's buffer or
+  // `keeping_`.
   Frame frame_;
   std::size_t frame_read_ = 0;
   std::span<std::byte> target_;

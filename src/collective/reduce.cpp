@@ -85,10 +85,14 @@ template <class T>
 void combine_as(Op op, void* out, const void* a, const void* b, std::size_t count) {
   switch (op) {
     case Op::sum:
-    case Op::average: return combine_each<T>(out, a, b, count, Sum{});
-    case Op::min: return combine_each<T>(out, a, b, count, Min{});
-    case Op::max: return combine_each<T>(out, a, b, count, Max{});
-    case Op::product: return combine_each<T>(out, a, b, count, Product{});
+    case Op::average:
+      return combine_each<T>(out, a, b, count, Sum{});
+    case Op::min:
+      return combine_each<T>(out, a, b, count, Min{});
+    case Op::max:
+      return combine_each<T>(out, a, b, count, Max{});
+    case Op::product:
+      return combine_each<T>(out, a, b, count, Product{});
   }
 }
 
@@ -109,14 +113,22 @@ void divide_each(void* values, std::size_t count, int divisor) {
 template <class Work>
 void with_type(Type type, Work work) {
   switch (type) {
-    case Type::u8: return work(std::uint8_t{});
-    case Type::i8: return work(std::int8_t{});
-    case Type::i32: return work(std::int32_t{});
-    case Type::i64: return work(std::int64_t{});
-    case Type::f16: return work(Half{});
-    case Type::bf16: return work(Bfloat{});
-    case Type::f32: return work(float{});
-    case Type::f64: return work(double{});
+    case Type::u8:
+      return work(std::uint8_t{});
+    case Type::i8:
+      return work(std::int8_t{});
+    case Type::i32:
+      return work(std::int32_t{});
+    case Type::i64:
+      return work(std::int64_t{});
+    case Type::f16:
+      return work(Half{});
+    case Type::bf16:
+      return work(Bfloat{});
+    case Type::f32:
+      return work(float{});
+    case Type::f64:
+      return work(double{});
   }
 }
 
@@ -133,7 +145,8 @@ void divide(Type type, void* values, std::size_t count, int divisor) {
 namespace detail {
 
 float from_half(std::uint16_t bits) {
-  // Shifted into place the exponent is too small by 112; a multiplication puts it right, for subnormals as well.
+  // Shifted into place the exponent is too small by 112; a multiplication puts it right, for subnormals as
+  // well.
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
   if (rest >= 0x0f800000u) return std::bit_cast<float>(sign | rest | 0x7f800000u);  // infinity, NaN
@@ -165,7 +178,8 @@ float from_bfloat(std::uint16_t bits) {
 
 std::uint16_t to_bfloat(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // a quiet NaN
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // a quiet NaN
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 

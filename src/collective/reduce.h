@@ -11,7 +11,8 @@ namespace longship::collective {
 // out[i] = a[i] op b[i]; out may be a or b. An average is a sum until divide().
 void combine(Type type, Op op, void* out, const void* a, const void* b, std::size_t count);
 
-// values[i] /= divisor: turns a sum over that many ranks into their average. Integers are rounded towards zero.
+// values[i] /= divisor: turns a sum over that many ranks into their average. Integers are rounded towards
+// zero.
 void divide(Type type, void* values, std::size_t count, int divisor);
 
 namespace detail {

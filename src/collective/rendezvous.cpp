@@ -72,7 +72,8 @@ std::vector<Place> decoded_table(const Bytes& bytes, int size) {
 
 std::string random_name() {
   unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Error::from_errno(errno, "cannot get random bytes");
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    throw Error::from_errno(errno, "cannot get random bytes");
   std::string name = "longship-";
   for (const auto byte : bytes) name += fmt::format("{:02x}", byte);
   return name;
@@ -149,7 +150,8 @@ class Search {
     const Place place = get_place(in);
     std::string error;
     if (place.size != world_.size)
-      error = fmt::format("rank {} was started as one of {}, rank 0 as one of {}", place.rank, place.size, world_.size);
+      error = fmt::format("rank {} was started as one of {}, rank 0 as one of {}", place.rank, place.size,
+                          world_.size);
     else if (place.rank <= 0 || place.rank >= world_.size || guests[static_cast<std::size_t>(place.rank)])
       error = fmt::format("two processes say that they are rank {}", place.rank);
     if (!error.empty()) {

@@ -19,19 +19,19 @@ inline constexpr int kind_count = 4;
 struct Announcement {
   Kind kind = Kind::allreduce;
   Type type = Type::f32;
-  Op op = Op::sum;            // all-reduce
-  int root = 0;               // broadcast
-  std::uint64_t count = 0;    // elements; may differ between ranks for all-gather
-  std::string name;           // what it is matched by
+  Op op = Op::sum;          // all-reduce
+  int root = 0;             // broadcast
+  std::uint64_t count = 0;  // elements; may differ between ranks for all-gather
+  std::string name;         // what it is matched by
 
   [[nodiscard]] std::uint64_t bytes() const { return count * size_of(type); }
 };
 
 // What rank 0 tells everybody: do these now, as one, or give them up.
 struct Decision {
-  std::vector<std::string> names;      // several all-reduces of one type and operation are done as one
-  std::vector<std::uint64_t> counts;   // all-gather: elements of each rank
-  std::string error;                   // if not empty: why they cannot be done
+  std::vector<std::string> names;     // several all-reduces of one type and operation are done as one
+  std::vector<std::uint64_t> counts;  // all-gather: elements of each rank
+  std::string error;                  // if not empty: why they cannot be done
   bool operator==(const Decision&) const = default;
 };
 
@@ -46,7 +46,7 @@ struct Report {
 [[nodiscard]] Report decoded_report(std::span<const std::byte> bytes);      // an Error if it is not one
 [[nodiscard]] Decision decoded_decision(std::span<const std::byte> bytes);  // likewise
 
-// Reports and decisions are cut to stay below this; names beyond half of it are refused.
+// Reports and decisions are cut to stay below this; no name may fill one alone.
 inline constexpr std::size_t longest_message = 64 * 1024;
 inline constexpr std::size_t longest_name = 4096;
 

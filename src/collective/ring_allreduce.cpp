@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patarasuk and Yuan (2009): the tensor is cut into n parts. Each part travels once around the ring and is summed on
-// its way; the rank where it is complete sends it around once more.
+// Patarasuk and Yuan (2009): the tensor is cut into n parts. Each part travels once around the ring and is
+// summed on its way; the rank where it is complete sends it around once more.
 //
-// Parts are cut into pieces, and a piece goes on as soon as it is reduced, while the next one is on the wire. A part may
-// be overwritten by its finished values although it was sent from the same place: those values contain the ones sent.
+// Parts are cut into pieces, and a piece goes on as soon as it is reduced, while the next one is on the wire.
+// A part may be overwritten by its finished values although it was sent from the same place: those values
+// contain the ones sent.
 #include <algorithm>
 #include <deque>
 
@@ -41,7 +42,9 @@ Schedule ring_allreduce(Transport& transport, Tag tag, Values values, Op op) {
   const int left = wrapped(rank - 1, size);
   const int right = wrapped(rank + 1, size);
   std::deque<Completion> sends;
-  const auto send = [&](const Values& piece) { transport.send(right, tag, bytes_of(piece), sends.emplace_back()); };
+  const auto send = [&](const Values& piece) {
+    transport.send(right, tag, bytes_of(piece), sends.emplace_back());
+  };
 
   for (const auto& piece : pieces_of(values, size, rank)) send(piece);
 

@@ -35,10 +35,13 @@ RingStream::RingStream(Segment& segment, int peer)
 std::size_t RingStream::write(std::span<const std::byte> first, std::span<const std::byte> second) {
   const std::size_t wanted = first.size() + second.size();
   const std::uint64_t written = out_.head->written.load(std::memory_order_relaxed);
-  const auto space = [&] { return out_.bytes.size() - (written - out_.head->read.load(std::memory_order_acquire)); };
+  const auto space = [&] {
+    return out_.bytes.size() - (written - out_.head->read.load(std::memory_order_acquire));
+  };
   if (space() < wanted) {
     out_.head->writer_waits.store(1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // the reader frees space, fences, looks at writer_waits
+    std::atomic_thread_fence(
+        std::memory_order_seq_cst);  // the reader frees space, fences, looks at writer_waits
   }
   const std::size_t room = space();
   const std::size_t of_first = std::min(room, first.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream through two rings of a Segment: one writer and one reader each, no system call while both are awake.
+// A Stream through two rings of a Segment: one writer and one reader each, no system call while both are
+// awake.
 #pragma once
 #include "segment.h"
 #include "stream.h"

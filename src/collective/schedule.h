@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective operation as a machine that never blocks: step() goes on as far as messages allow.
 //
-// Written as coroutines, so that each schedule reads like the algorithm in its paper; wherever it needs a message that
-// is not there yet it gives the thread back:
+// Written as coroutines, so that each schedule reads like the algorithm in its paper; wherever it needs a
+// message that is not there yet it gives the thread back:
 //
 //   while (!received.done) co_await pause;
 #pragma once
@@ -17,7 +17,9 @@ inline constexpr std::suspend_always pause{};
 class Schedule {
  public:
   struct promise_type {
-    Schedule get_return_object() { return Schedule(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Schedule get_return_object() {
+      return Schedule(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedules: each sends, receives and reduces, and nothing else; one file each. All ranks call the same one with
-// the same tag and equal lengths. A tag belongs to one operation: schedules of the same tag must not overlap.
-// There is no schedule for a barrier: ranks agree on every operation before it starts (coordinator.h), and to have
-// agreed is to have met.
+// The schedules: each sends, receives and reduces, and nothing else; one file each. All ranks call the same
+// one with the same tag and equal lengths. A tag belongs to one operation: schedules of the same tag must not
+// overlap. There is no schedule for a barrier: ranks agree on every operation before it starts
+// (coordinator.h), and to have agreed is to have met.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -29,14 +29,15 @@ using Pieces = std::vector<Values>;
 // Around a ring in 2 (n - 1) steps: least bytes per rank, many steps; for large tensors between nodes.
 [[nodiscard]] Schedule ring_allreduce(Transport& transport, Tag tag, Values values, Op op);
 
-// Rabenseifner's: the same bytes in 2 log2 n steps; for small and middle tensors. Ranks beyond a power of two hand
-// their values to a neighbour first.
+// Rabenseifner's: the same bytes in 2 log2 n steps; for small and middle tensors. Ranks beyond a power of two
+// hand their values to a neighbour first.
 [[nodiscard]] Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values, Op op);
 
 // Down a binomial tree from `root`, in pieces that follow each other.
 [[nodiscard]] Schedule tree_broadcast(Transport& transport, Tag tag, std::span<std::byte> bytes, int root);
 
-// Every rank's bytes to every rank, around a ring. `output` holds the parts one after the other, `sizes` their lengths.
+// Every rank's bytes to every rank, around a ring. `output` holds the parts one after the other, `sizes`
+// their lengths.
 [[nodiscard]] Schedule ring_allgather(Transport& transport, Tag tag, std::span<const std::byte> input,
                                       std::span<std::byte> output, std::vector<std::size_t> sizes);
 

@@ -58,7 +58,8 @@ Segment::Descriptors Segment::create(int ranks) {
 
 Segment::Segment(Descriptors descriptors, int rank)
     : descriptors_(std::move(descriptors)), rank_(rank), length_(Layout(ranks()).end) {
-  void* const mapped = ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptors_.memory.get(), 0);
+  void* const mapped =
+      ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptors_.memory.get(), 0);
   if (mapped == MAP_FAILED) throw Error::from_errno(errno, "cannot map {} bytes of shared memory", length_);
   base_ = static_cast<std::byte*>(mapped);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the ranks of one node share: a ring of bytes for each ordered pair of ranks, a stage per rank for
-// reducing without messages, and a bell per rank that ends its sleep.
+// The memory that the ranks of one node share: a ring of bytes for each ordered pair of ranks, a stage per
+// rank for reducing without messages, and a bell per rank that ends its sleep.
 //
-// It is a memfd, made by the node's lowest rank and handed to the others, so nothing has a name in the file system and
-// nothing stays behind. Pages exist once they are touched: the rings of pairs that never speak cost nothing.
+// It is a memfd, made by the node's lowest rank and handed to the others, so nothing has a name in the file
+// system and nothing stays behind. Pages exist once they are touched: the rings of pairs that never speak
+// cost nothing.
 //
-// A rank about to sleep stores `sleeping`, fences, and looks once more; a rank that has published something fences and
-// then reads `sleeping`. One of the two sees the other, so no wake-up is lost and none is paid for needlessly.
+// A rank about to sleep stores `sleeping`, fences, and looks once more; a rank that has published something
+// fences and then reads `sleeping`. One of the two sees the other, so no wake-up is lost and none is paid for
+// needlessly.
 #pragma once
 #include <atomic>
 #include <cstddef>

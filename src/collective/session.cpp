@@ -31,7 +31,7 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
     writer_->clock_offset(meeting.clock_offset);
   }
   transport_ = std::make_unique<StreamTransport>(std::move(meeting.wiring));
-  engine_ = std::make_unique<Engine>(*transport_, options, writer_.get());
+  engine_ = std::make_unique<Engine>(*transport_, transport_->common_segment(), options, writer_.get());
   driver_ = std::make_unique<Driver>(*transport_, *engine_, is_crowded(local_size_));
 }
 

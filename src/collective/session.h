@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process's membership in a job, from meeting the other ranks to leaving them: all parts, in the order in which they
-// are made and unmade.
+// One process's membership in a job, from meeting the other ranks to leaving them: all parts, in the order in
+// which they are made and unmade.
 #pragma once
 #include <memory>
 

@@ -58,7 +58,8 @@ Digest sha256(std::span<const std::byte> message) {
   const std::uint64_t bits = std::uint64_t{message.size()} * 8;
   for (int shift = 56; shift >= 0; shift -= 8) padded.push_back(static_cast<std::byte>(bits >> shift));
 
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   for (std::size_t at = 0; at < padded.size(); at += block_size) absorb(state, padded.data() + at);
 
   Digest digest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 and HMAC for the few bytes of a greeting between ranks: a training process cannot rely on any OpenSSL.
-// For speed or for large data use formats' digests.
+// SHA-256 and HMAC for the few bytes of a greeting between ranks: a training process cannot rely on any
+// OpenSSL. For speed or for large data use formats' digests.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -30,7 +30,8 @@ Addresses resolve(const std::string& host, int port, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int error =
+      ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) throw Error("{}: {}", host, ::gai_strerror(error));
   return {found, &::freeaddrinfo};
 }
@@ -54,8 +55,8 @@ std::string numeric_address(int socket, NameFunction* name_of_end) {
   if (name_of_end(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     throw Error::from_errno(errno, "cannot find out a socket's address");
   char host[NI_MAXHOST] = {};
-  const int error =
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  const int error = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host, sizeof host, nullptr,
+                                  0, NI_NUMERICHOST);
   if (error != 0) throw Error("cannot write an address: {}", ::gai_strerror(error));
   return host;
 }
@@ -93,7 +94,8 @@ Fd listen_tcp(const std::string& host, int port) {
   Fd socket = make_socket(*addresses);
   switch_on(socket.get(), SOL_SOCKET, SO_REUSEADDR);
   if (port != 0) switch_on(socket.get(), SOL_SOCKET, SO_REUSEPORT);
-  if (::bind(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+  if (::bind(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0)
     throw Error::from_errno(errno, "cannot listen at {}:{}", host, port);
   return socket;
 }
@@ -117,7 +119,8 @@ Fd connect_tcp(const std::string& host, int port, Instant until) {
       if (::connect(socket.get(), address->ai_addr, address->ai_addrlen) == 0) return socket;
       error = errno;
     }
-    const bool may_come = error == ECONNREFUSED || error == EINTR || error == EHOSTUNREACH || error == ENETUNREACH;
+    const bool may_come =
+        error == ECONNREFUSED || error == EINTR || error == EHOSTUNREACH || error == ENETUNREACH;
     if (!may_come || std::chrono::steady_clock::now() >= until)
       throw Error::from_errno(error, "cannot connect to {}:{}", host, port);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -139,7 +142,8 @@ void set_no_delay(int socket) {
 Fd listen_abstract(const std::string& name) {
   const AbstractAddress address(name);
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket || ::bind(socket.get(), address.get(), address.length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+  if (!socket || ::bind(socket.get(), address.get(), address.length) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0)
     throw Error::from_errno(errno, "cannot listen for the ranks of this node");
   return socket;
 }
@@ -170,7 +174,8 @@ void send_descriptors(int socket, const std::vector<int>& descriptors) {
     control->cmsg_type = SCM_RIGHTS;
     control->cmsg_len = CMSG_LEN(sizeof(int) * count);
     std::memcpy(CMSG_DATA(control), descriptors.data() + at, sizeof(int) * count);
-    if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1) throw Error::from_errno(errno, "cannot hand over descriptors");
+    if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
+      throw Error::from_errno(errno, "cannot hand over descriptors");
   }
 }
 

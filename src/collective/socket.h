@@ -9,13 +9,14 @@
 
 namespace longship::collective {
 
-// At a name or address; port 0 takes a free one. The port may be bound, but not listened at, by a launcher that holds it.
+// At a name or address; port 0 takes a free one. The port may be bound, but not listened at, by a launcher
+// that holds it.
 [[nodiscard]] Fd listen_tcp(const std::string& host, int port);
 [[nodiscard]] int port_of(int listener);
 
 // Tries again while nobody listens there, until the time is over.
 [[nodiscard]] Fd connect_tcp(const std::string& host, int port, Instant until);
-[[nodiscard]] std::string own_address(int socket);    // of the interface that reaches the other end
+[[nodiscard]] std::string own_address(int socket);  // of the interface that reaches the other end
 [[nodiscard]] std::string their_address(int socket);
 void set_no_delay(int socket);
 

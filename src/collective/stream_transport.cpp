@@ -34,7 +34,9 @@ void drain(int eventfd) {
 }  // namespace
 
 StreamTransport::StreamTransport(Wiring wiring)
-    : Transport(wiring.rank, wiring.size), wiring_(std::move(wiring)), peers_(static_cast<std::size_t>(size())) {
+    : Transport(wiring.rank, wiring.size),
+      wiring_(std::move(wiring)),
+      peers_(static_cast<std::size_t>(size())) {
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   waker_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !waker_) throw Error::from_errno(errno, "cannot make an epoll set");
@@ -54,7 +56,8 @@ StreamTransport::StreamTransport(Wiring wiring)
     has_sockets_ = true;
     peers_[peer].socket = wiring_.sockets[peer].get();
     watch(peers_[peer].socket, EPOLLIN, peer);
-    peers_[peer].mailbox = std::make_unique<Mailbox>(std::make_unique<SocketStream>(std::move(wiring_.sockets[peer])));
+    peers_[peer].mailbox =
+        std::make_unique<Mailbox>(std::make_unique<SocketStream>(std::move(wiring_.sockets[peer])));
   }
 }
 
@@ -73,7 +76,8 @@ bool StreamTransport::progress() {
     armed_ = false;
   }
   bool moved = progress_node();
-  if (has_sockets_ || descriptors_ready_.load(std::memory_order_relaxed) || ++idle_rounds_ >= rounds_between_looks)
+  if (has_sockets_ || descriptors_ready_.load(std::memory_order_relaxed) ||
+      ++idle_rounds_ >= rounds_between_looks)
     moved = progress_descriptors() || moved;
   return moved;
 }
@@ -90,11 +94,14 @@ bool StreamTransport::arm() {
 void StreamTransport::wait(Instant until) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
   epoll_event events[8];
-  const int count = ::epoll_wait(epoll_.get(), events, 8, static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000)));
+  const int count =
+      ::epoll_wait(epoll_.get(), events, 8, static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000)));
   for (int i = 0; i < count; ++i) {
     if (events[i].data.u64 == bell_key) drain(wiring_.segment->own_bell());
-    if (events[i].data.u64 == waker_key) drain(waker_.get());
-    else descriptors_ready_ = true;  // also after the bell: it may have rung for a lost rank
+    if (events[i].data.u64 == waker_key)
+      drain(waker_.get());
+    else
+      descriptors_ready_ = true;  // also after the bell: it may have rung for a lost rank
   }
 }
 

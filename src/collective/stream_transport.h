@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Transport over Streams: shared memory to the ranks of this node, TCP to all others.
 //
-// One epoll set ends every sleep: the bell of this rank in the segment, the sockets, the links to the node's other
-// ranks (which carry nothing and hang up when a process dies), and an eventfd for wake().
+// One epoll set ends every sleep: the bell of this rank in the segment, the sockets, the links to the node's
+// other ranks (which carry nothing and hang up when a process dies), and an eventfd for wake().
 #pragma once
 #include <atomic>
 #include <memory>
@@ -20,8 +20,9 @@ struct Wiring {
   int rank = 0, size = 1;
   std::unique_ptr<Segment> segment;  // null if alone on the node
   std::vector<int> node_ranks;       // the ranks of this node, ascending, this one among them
-  std::vector<Fd> links;             // by position in node_ranks: a socket that lives as long as that rank's process, or none
-  std::vector<Fd> sockets;           // by rank: connections to other nodes, none to this one
+  std::vector<Fd>
+      links;  // by position in node_ranks: a socket that lives as long as that rank's process, or none
+  std::vector<Fd> sockets;  // by rank: connections to other nodes, none to this one
 };
 
 class StreamTransport final : public Transport {

@@ -50,7 +50,8 @@ void read_rendezvous(World& world, const Lookup& variable) {
   if (colon == std::string::npos || colon == 0)
     throw Error(Failure::usage, "LONGSHIP_RENDEZVOUS={}: not HOST:PORT", *where);
   world.host = where->substr(0, colon);
-  if (world.host.front() == '[' && world.host.back() == ']') world.host = world.host.substr(1, world.host.size() - 2);
+  if (world.host.front() == '[' && world.host.back() == ']')
+    world.host = world.host.substr(1, world.host.size() - 2);
   world.port = number("LONGSHIP_RENDEZVOUS", where->substr(colon + 1), 1, 65535);
   const auto secret = variable("LONGSHIP_SECRET");
   if (!secret) throw Error(Failure::usage, "WORLD_SIZE={}, but LONGSHIP_SECRET is not set", world.size);
@@ -66,7 +67,8 @@ World world_from(const Lookup& variable) {
   world.size = number_or(variable, "WORLD_SIZE", 1, 1, most);
   world.rank = number_or(variable, "RANK", 0, 0, world.size - 1);
   world.local_size = number_or(variable, "LOCAL_WORLD_SIZE", world.size, 1, world.size);
-  world.local_rank = number_or(variable, "LOCAL_RANK", world.rank % world.local_size, 0, world.local_size - 1);
+  world.local_rank =
+      number_or(variable, "LOCAL_RANK", world.rank % world.local_size, 0, world.local_size - 1);
   world.patience = std::chrono::seconds(number_or(variable, "LONGSHIP_RENDEZVOUS_TIMEOUT", 60, 1, 86'400));
   for (const char* name : {"LONGSHIP_NODE", "SLURMD_NODENAME"})
     if (world.node.empty()) world.node = variable(name).value_or("");

@@ -14,12 +14,12 @@ namespace longship::collective {
 struct World {
   int rank = 0, size = 1;
   int local_rank = 0, local_size = 1;
-  std::string node;                                      // ranks with the same name share memory
-  std::string host;                                      // where rank 0 listens
+  std::string node;  // ranks with the same name share memory
+  std::string host;  // where rank 0 listens
   int port = 0;
-  int listener = -1;                                     // rank 0: a listening socket it inherited, or -1
+  int listener = -1;  // rank 0: a listening socket it inherited, or -1
   std::vector<std::byte> secret;
-  std::chrono::seconds patience{60};                     // for the others to arrive
+  std::chrono::seconds patience{60};  // for the others to arrive
 };
 
 using Lookup = std::function<std::optional<std::string>(const char*)>;

@@ -11,7 +11,8 @@ class TransportConformance : public testing::TestWithParam<Spread> {
  protected:
   static std::vector<std::byte> pattern(std::size_t length, int seed) {
     std::vector<std::byte> bytes(length);
-    for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(seed));
+    for (std::size_t i = 0; i < length; ++i)
+      bytes[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(seed));
     return bytes;
   }
 };
@@ -41,7 +42,8 @@ TEST_P(TransportConformance, MessagesOfATagKeepTheirOrderAndTagsDoNotMix) {
       std::deque<Completion> sent;
       for (int peer = 1; peer < 3; ++peer)
         for (const int& value : values)
-          transport.send(peer, static_cast<Tag>(value % 2), std::as_bytes(std::span(&value, 1)), sent.emplace_back());
+          transport.send(peer, static_cast<Tag>(value % 2), std::as_bytes(std::span(&value, 1)),
+                         sent.emplace_back());
       for (auto& one : sent) drive(transport, [&] { return one.done; });
       return;
     }
@@ -49,7 +51,8 @@ TEST_P(TransportConformance, MessagesOfATagKeepTheirOrderAndTagsDoNotMix) {
       for (int expected = parity; expected < count; expected += 2) {
         int value = -1;
         Completion received;
-        transport.receive(0, static_cast<Tag>(parity), std::as_writable_bytes(std::span(&value, 1)), received);
+        transport.receive(0, static_cast<Tag>(parity), std::as_writable_bytes(std::span(&value, 1)),
+                          received);
         drive(transport, [&] { return received.done; });
         ASSERT_EQ(value, expected);
       }

@@ -63,7 +63,8 @@ TEST_F(CoordinatorTest, MismatchNamesTheTensorAndTheRanks) {
   announce(2, sum_of("w", 11));
   const auto decision = coordinator.next(now);
   EXPECT_EQ(decision->error,
-            "ranks do not agree on \"w\": all-reduce (sum) of 11 f32 by rank 2, all-reduce (sum) of 10 f32 by ranks 0 and 1");
+            "ranks do not agree on \"w\": all-reduce (sum) of 11 f32 by rank 2, all-reduce (sum) of 10 f32 "
+            "by ranks 0 and 1");
 }
 
 TEST_F(CoordinatorTest, ARankThatComesAfterTheMismatchIsToldAsWell) {
@@ -82,7 +83,8 @@ TEST_F(CoordinatorTest, PatienceEndsWithTheNamesOfThoseWhoMiss) {
   now += 9s;
   EXPECT_FALSE(coordinator.next(now));
   now += 1s;
-  EXPECT_EQ(coordinator.next(now)->error, "\"late\" was announced by rank 1, but for 10 s not by ranks 0 and 2");
+  EXPECT_EQ(coordinator.next(now)->error,
+            "\"late\" was announced by rank 1, but for 10 s not by ranks 0 and 2");
   EXPECT_FALSE(coordinator.deadline());
 }
 

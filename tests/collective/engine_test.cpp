@@ -17,21 +17,23 @@ namespace {
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-Request request(Kind kind, const std::string& name, std::vector<float>& values, Op op = Op::sum, int root = 0) {
+Request request(Kind kind, const std::string& name, std::vector<float>& values, Op op = Op::sum,
+                int root = 0) {
   return {{kind, Type::f32, op, root, values.size(), name}, reinterpret_cast<std::byte*>(values.data())};
 }
 
 // One rank with all its parts.
 struct Rank {
   Rank(StreamTransport& transport, Engine::Options options)
-      : engine(transport, options, nullptr), driver(transport, engine, true) {}
+      : engine(transport, transport.common_segment(), options, nullptr), driver(transport, engine, true) {}
   Engine engine;
   Driver driver;
 };
 
 class EngineTest : public testing::TestWithParam<Spread> {
  protected:
-  static void on_ranks(int size, const std::function<void(Driver&, int)>& work, Engine::Options options = {}) {
+  static void on_ranks(int size, const std::function<void(Driver&, int)>& work,
+                       Engine::Options options = {}) {
     auto all = wirings(GetParam(), size);
     std::vector<std::thread> threads;
     for (auto& wiring : all)
@@ -93,7 +95,8 @@ TEST_P(EngineTest, BroadcastGatherAndBarrier) {
 TEST_P(EngineTest, MismatchFailsAloneAndIsNamedOnEveryRank) {
   on_ranks(3, [](Driver& driver, int rank) {
     std::vector<float> values(rank == 1 ? 4 : 5);
-    EXPECT_THAT(driver.run(request(Kind::allreduce, "w", values)).error, HasSubstr("ranks do not agree on \"w\""));
+    EXPECT_THAT(driver.run(request(Kind::allreduce, "w", values)).error,
+                HasSubstr("ranks do not agree on \"w\""));
     std::vector<float> fine(3, 1.0f);
     EXPECT_EQ(driver.run(request(Kind::allreduce, "fine", fine)).error, "");
     EXPECT_EQ(fine.front(), 3.0f);
@@ -145,8 +148,10 @@ TEST_P(EngineTest, ALostRankFailsWhatRunsAndWhatComes) {
     threads.emplace_back([&, rank] {
       Rank parts(*transports[static_cast<std::size_t>(rank)], {});
       std::vector<float> values(100'000, 1.0f);
-      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "w", values)).error, HasSubstr("rank 2 was lost"));
-      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "x", values)).error, HasSubstr("rank 2 was lost"));
+      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "w", values)).error,
+                  HasSubstr("rank 2 was lost"));
+      EXPECT_THAT(parts.driver.run(request(Kind::allreduce, "x", values)).error,
+                  HasSubstr("rank 2 was lost"));
     });
   transports[2].reset();  // as a process does that is killed
   for (auto& thread : threads) thread.join();
@@ -181,7 +186,8 @@ TEST_P(EngineTest, SeveralThreadsMayWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Spreads, EngineTest,
-                         testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes), spread_name);
+                         testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes),
+                         spread_name);
 
 TEST(AloneTest, OneRankIsAWorld) {
   StreamTransport transport(std::move(wirings(Spread::one_node, 1).front()));

@@ -64,8 +64,8 @@ TEST(HalfTest, KnownValuesAndRounding) {
   EXPECT_EQ(detail::to_half(65504.0f), 0x7bff);
   EXPECT_EQ(detail::to_half(65520.0f), 0x7c00);
   EXPECT_EQ(detail::to_half(65519.0f), 0x7bff);
-  EXPECT_EQ(detail::to_half(1.0f + 0x1p-11f), 0x3c00);           // a tie goes to the even one
-  EXPECT_EQ(detail::to_half(1.0f + 3 * 0x1p-11f), 0x3c02);       // and here upwards
+  EXPECT_EQ(detail::to_half(1.0f + 0x1p-11f), 0x3c00);      // a tie goes to the even one
+  EXPECT_EQ(detail::to_half(1.0f + 3 * 0x1p-11f), 0x3c02);  // and here upwards
   EXPECT_EQ(detail::to_half(0x1p-25f), 0x0000);
   EXPECT_EQ(detail::to_half(-0.0f), 0x8000);
   EXPECT_TRUE(std::isnan(detail::from_half(detail::to_half(std::nanf("")))));

@@ -61,13 +61,16 @@ TEST(WorldTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(message({{"WORLD_SIZE", "two"}}), "WORLD_SIZE=two: not a number from 1 to 1048576");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), "RANK=2: not a number from 0 to 1");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}}), "WORLD_SIZE=2, but RANK is not set");
-  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}}), "WORLD_SIZE=2, but LONGSHIP_RENDEZVOUS is not set");
+  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}}),
+            "WORLD_SIZE=2, but LONGSHIP_RENDEZVOUS is not set");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "here"}}),
             "LONGSHIP_RENDEZVOUS=here: not HOST:PORT");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}}),
             "WORLD_SIZE=2, but LONGSHIP_SECRET is not set");
-  EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}, {"LONGSHIP_SECRET", "abc"}}),
-            "LONGSHIP_SECRET: not at least 32 hexadecimal digits");
+  EXPECT_EQ(
+      message(
+          {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}, {"LONGSHIP_SECRET", "abc"}}),
+      "LONGSHIP_SECRET: not at least 32 hexadecimal digits");
 }
 
 // Rank 0 gets the listening socket, as from the launcher.
@@ -177,19 +180,22 @@ TEST_F(MeetingTest, AKilledProcessIsAnErrorForTheOthers) {
       }
       Session session(world(rank, 3), "", {});
       float value = 1;
-      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"}, reinterpret_cast<std::byte*>(&value)};
+      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"},
+                               reinterpret_cast<std::byte*>(&value)};
       Result result = session.driver().run(request);
       if (rank == 2) ::raise(SIGKILL);
       while (result.error.empty()) result = session.driver().run(request);
       test_is_over.write.reset();
       char byte = 0;
-      static_cast<void>(!::read(test_is_over.read.get(), &byte, 1));  // or rank 0 might find this rank lost first
+      static_cast<void>(
+          !::read(test_is_over.read.get(), &byte, 1));  // or rank 0 might find this rank lost first
       ::_exit(result.error.find("rank 2 was lost") != std::string::npos ? 42 : 1);
     }
     {
       Session session(world(0, 3), "", {});
       float value = 1;
-      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"}, reinterpret_cast<std::byte*>(&value)};
+      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"},
+                               reinterpret_cast<std::byte*>(&value)};
       Result result;
       while (result.error.empty()) result = session.driver().run(request);
       EXPECT_THAT(result.error, HasSubstr("rank 2 was lost"));

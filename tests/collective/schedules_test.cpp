@@ -19,16 +19,34 @@ std::vector<std::byte> values_of(Type type, std::size_t count, int rank) {
   std::vector<std::byte> bytes(count * size_of(type));
   for (std::size_t i = 0; i < count; ++i) {
     const int value = static_cast<int>(i % 3) + (rank % 2) + 1;
-    const auto put = [&](auto number) { std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number); };
+    const auto put = [&](auto number) {
+      std::memcpy(bytes.data() + i * sizeof number, &number, sizeof number);
+    };
     switch (type) {
-      case Type::u8: put(static_cast<std::uint8_t>(value)); break;
-      case Type::i8: put(static_cast<std::int8_t>(value)); break;
-      case Type::i32: put(static_cast<std::int32_t>(value)); break;
-      case Type::i64: put(static_cast<std::int64_t>(value)); break;
-      case Type::f16: put(detail::to_half(static_cast<float>(value))); break;
-      case Type::bf16: put(detail::to_bfloat(static_cast<float>(value))); break;
-      case Type::f32: put(static_cast<float>(value)); break;
-      case Type::f64: put(static_cast<double>(value)); break;
+      case Type::u8:
+        put(static_cast<std::uint8_t>(value));
+        break;
+      case Type::i8:
+        put(static_cast<std::int8_t>(value));
+        break;
+      case Type::i32:
+        put(static_cast<std::int32_t>(value));
+        break;
+      case Type::i64:
+        put(static_cast<std::int64_t>(value));
+        break;
+      case Type::f16:
+        put(detail::to_half(static_cast<float>(value)));
+        break;
+      case Type::bf16:
+        put(detail::to_bfloat(static_cast<float>(value)));
+        break;
+      case Type::f32:
+        put(static_cast<float>(value));
+        break;
+      case Type::f64:
+        put(static_cast<double>(value));
+        break;
     }
   }
   return bytes;
@@ -46,9 +64,12 @@ enum class Way { direct, ring, halving };
 
 Schedule allreduce(Way way, StreamTransport& transport, Tag tag, Values values, Op op) {
   switch (way) {
-    case Way::direct: return direct_allreduce(*transport.common_segment(), {values}, op);
-    case Way::ring: return ring_allreduce(transport, tag, values, op);
-    case Way::halving: return halving_doubling_allreduce(transport, tag, values, op);
+    case Way::direct:
+      return direct_allreduce(*transport.common_segment(), {values}, op);
+    case Way::ring:
+      return ring_allreduce(transport, tag, values, op);
+    case Way::halving:
+      return halving_doubling_allreduce(transport, tag, values, op);
   }
   return {};
 }
@@ -77,13 +98,15 @@ class AllreduceTest : public testing::TestWithParam<Case> {
 TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
   const std::size_t slot = Segment::slot_bytes / sizeof(float);
   for (const int size : rank_counts)
-    check(size, Type::f32, Op::sum, {0, 1, 2, 3, 7, 64, 1009, 4096, 4097, slot - 1, slot, slot + 1, 5 * slot + 13});
+    check(size, Type::f32, Op::sum,
+          {0, 1, 2, 3, 7, 64, 1009, 4096, 4097, slot - 1, slot, slot + 1, 5 * slot + 13});
 }
 
 TEST_P(AllreduceTest, EveryTypeAndOperation) {
   for (const int size : {2, 3, 5})
     for (int type = 0; type < type_count; ++type)
-      for (int op = 0; op < op_count; ++op) check(size, static_cast<Type>(type), static_cast<Op>(op), {1, 1000, 20011});
+      for (int op = 0; op < op_count; ++op)
+        check(size, static_cast<Type>(type), static_cast<Op>(op), {1, 1000, 20011});
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
@@ -92,8 +115,10 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, AllreduceTest,
-                         testing::Values(Case{Way::direct, Spread::one_node}, Case{Way::ring, Spread::one_node},
-                                         Case{Way::ring, Spread::two_nodes}, Case{Way::halving, Spread::two_nodes},
+                         testing::Values(Case{Way::direct, Spread::one_node},
+                                         Case{Way::ring, Spread::one_node},
+                                         Case{Way::ring, Spread::two_nodes},
+                                         Case{Way::halving, Spread::two_nodes},
                                          Case{Way::halving, Spread::node_each}),
                          case_name);
 
@@ -104,7 +129,8 @@ TEST(DirectTest, SeveralTensorsAreReducedAsOne) {
       Pieces pieces;
       const std::vector<std::size_t> counts = {5, 0, 40000, 1, 70001, 3};
       for (const auto count : counts) tensors.push_back(values_of(Type::f32, count, transport.rank()));
-      for (std::size_t i = 0; i < counts.size(); ++i) pieces.push_back({Type::f32, tensors[i].data(), counts[i]});
+      for (std::size_t i = 0; i < counts.size(); ++i)
+        pieces.push_back({Type::f32, tensors[i].data(), counts[i]});
       drive(transport, direct_allreduce(*transport.common_segment(), pieces, Op::average));
       for (std::size_t i = 0; i < counts.size(); ++i)
         EXPECT_EQ(tensors[i], reference(Type::f32, Op::average, counts[i], size));
