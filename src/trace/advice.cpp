@@ -19,7 +19,8 @@ constexpr double much_input = 0.10;
 constexpr double much_checkpoint = 0.10;
 constexpr double much_communication = 0.25;
 constexpr double some_communication = 0.10;
-constexpr double often_last = 0.50;
+constexpr double often_last = 0.50,
+                 over_fair_share = 1.5;  // of two ranks one is last half of the time by chance
 constexpr double long_waited = 0.05;
 constexpr std::uint64_t small_message = 65536;
 constexpr std::uint64_t many_collectives = 10;
@@ -85,13 +86,14 @@ void about_stragglers(const Report& report, std::vector<Advice>& advice) {
       static_cast<double>(std::accumulate(worst.times.begin(), worst.times.end(), std::int64_t{0}));
   const double others = total(report) - own;
   const double waited = others > 0 ? static_cast<double>(worst.caused) / others : 0;
-  if (last < often_last || waited < long_waited) return;
+  const double often = std::max(often_last, over_fair_share / static_cast<double>(report.ranks.size()));
+  if (last < often || waited < long_waited) return;
   advice.push_back(
       {waited,
        fmt::format("Rank {} on {} arrived last in {} of the collectives (more than {}), which cost the "
                    "others {} of their time (more than {}): look at its node, or at its share of the "
                    "data.",
-                   worst.rank, worst.node, formats::percent(last), formats::percent(often_last),
+                   worst.rank, worst.node, formats::percent(last), formats::percent(often),
                    formats::percent(waited), formats::percent(long_waited))});
 }
 

@@ -45,7 +45,7 @@ rank  node    compute  communication  waiting  input  checkpoint  other  last  o
 10 collectives, half of them of 1.0 MB or less; 0 % of their time beneath computation
 rank 1 arrived last in 80 % of 10 collectives; others waited 240 ms for it
 
-→ Rank 1 on node-b arrived last in 80 % of the collectives (more than 50 %), which cost the others 24 % of their time \
+→ Rank 1 on node-b arrived last in 80 % of the collectives (more than 75 %), which cost the others 24 % of their time \
 (more than 5 %): look at its node, or at its share of the data.
 """
 
