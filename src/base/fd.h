@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file descriptor with an owner.
 #pragma once
+#include <initializer_list>
 #include <utility>
 
 namespace longship {
@@ -29,5 +30,9 @@ struct Pipe {
   Fd read, write;
 };
 [[nodiscard]] Pipe make_pipe();  // close-on-exec at both ends
+
+// For a process that goes on in the background: 0, 1 and 2 become /dev/null, and everything that is not in
+// `kept` is closed, so that nobody waits for the end of a pipe because of it.
+void keep_only(std::initializer_list<int> kept);
 
 }  // namespace longship

@@ -63,23 +63,6 @@ Fd receive_descriptor(int socket) {
   return Fd(fd);
 }
 
-// The user's pipes and terminals must not stay open because of us: "longship box … | cat" has to end.
-void keep_only(int first, int second) {
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard = 0; standard <= 2; ++standard) ::dup2(null, standard);
-  const auto low = static_cast<unsigned>(std::min(first, second)),
-             high = static_cast<unsigned>(std::max(first, second));
-  const auto close_between = [](unsigned from, unsigned to) {
-    if (from > to) return;
-    if (::syscall(SYS_close_range, from, to, 0) == 0) return;
-    const auto limit = static_cast<unsigned>(::sysconf(_SC_OPEN_MAX));  // before Linux 5.9
-    for (unsigned fd = from; fd <= to && fd < limit; ++fd) ::close(static_cast<int>(fd));
-  };
-  close_between(3, low - 1);
-  close_between(low + 1, high - 1);
-  close_between(high + 1, ~0U);
-}
-
 [[noreturn]] void serve(int socket, int image, const Owner& owner) {
   ::setsid();
   ::prctl(PR_SET_NAME, "longship-fuse");
@@ -88,7 +71,7 @@ void keep_only(int first, int second) {
             8 << 20);  // blocks come and go: keep their pages instead of faulting them in again
   ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
   if (::chdir("/") != 0) ::_exit(1);
-  keep_only(socket, image);
+  keep_only({socket, image});  // "longship box … | cat" has to end
   Fd mount = receive_descriptor(socket);
   ::close(socket);
   if (mount) answer_requests(std::move(mount), image, owner);

@@ -11,15 +11,6 @@
 namespace longship::cli {
 namespace {
 
-void add_global_options(CLI::App& app, Context& context) {
-  app.add_flag("--json", context.json, "Results as JSON on stdout, for scripts");
-  app.add_flag_callback(
-      "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "Say which way is taken, and why");
-  app.add_flag_callback(
-      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "Only results and errors");
-  for (auto* command : app.get_subcommands({})) add_global_options(*command, context);
-}
-
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* command : app.get_subcommands({})) names.push_back(command->get_name());
@@ -59,6 +50,15 @@ std::vector<std::string> disguised(int count, char** words) {
 }
 
 }  // namespace
+
+void add_global_options(CLI::App& app, Context& context) {
+  app.add_flag("--json", context.json, "Results as JSON on stdout, for scripts");
+  app.add_flag_callback(
+      "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "Say which way is taken, and why");
+  app.add_flag_callback(
+      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "Only results and errors");
+  for (auto* command : app.get_subcommands({})) add_global_options(*command, context);
+}
 
 std::vector<std::string> program_of(const CLI::App& command) {
   auto words = command.remaining();

@@ -88,7 +88,7 @@ void refuse_option(const std::vector<std::string>& words) {
 }
 
 // IMAGE [OPTIONS] [--] PROGRAM…: after the image options may come again; the program's own are not ours.
-void understand(std::vector<std::string> rest, Words& words) {
+void understand(std::vector<std::string> rest, Words& words, Context& context) {
   if (rest.empty()) throw CLI::RequiredError("IMAGE");
   refuse_option(rest);
   words.image = rest.front();
@@ -96,6 +96,7 @@ void understand(std::vector<std::string> rest, Words& words) {
   if (begins_with_option(rest)) {
     CLI::App second;
     declare(second, words);
+    add_global_options(second, context);
     second.parse(std::vector<std::string>(rest.rbegin(), rest.rend()));  // CLI11 wants the last word first
     rest = second.remaining();
     refuse_option(rest);
@@ -106,7 +107,7 @@ void understand(std::vector<std::string> rest, Words& words) {
 
 }  // namespace
 
-void add_box(CLI::App& app, Context&) {
+void add_box(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("box", "Run a program in an image, a directory or a SquashFS file");
   const auto words = std::make_shared<Words>();
   declare(*command, *words);
@@ -117,8 +118,8 @@ void add_box(CLI::App& app, Context&) {
       "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
       "with / or a dot. Without PROGRAM the image's own starts, or a shell.");
-  command->callback([words, command] {
-    understand(program_of(*command), *words);
+  command->callback([words, command, &context] {
+    understand(program_of(*command), *words, context);
     run(*words);
   });
 }

@@ -35,7 +35,10 @@ void add_run(CLI::App& app, Context& context);
 // "--" between the two is left out.
 [[nodiscard]] std::vector<std::string> program_of(const CLI::App& command);
 
-// Gives every command --json, -v and -q, parses, runs, prints what went wrong.
+// --json, -v and -q, for this command and those below it.
+void add_global_options(CLI::App& app, Context& context);
+
+// Gives every command the global options, parses, runs, prints what went wrong.
 int run_app(CLI::App& app, Context& context, int count, char** words);
 
 }  // namespace longship::cli

@@ -51,8 +51,7 @@ bool Mailbox::progress() {
 }
 
 void Mailbox::say_goodbye() {
-  static Completion nobody_waits;
-  outgoing_.push_back({{goodbye, 0}, {}, &nobody_waits});
+  outgoing_.push_back({{goodbye, 0}, {}, &goodbye_});
   write();
 }
 

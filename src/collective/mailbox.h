@@ -63,6 +63,7 @@ class Mailbox {
   std::vector<Expected> expected_;
   std::deque<Kept> kept_;
   bool peer_left_ = false;
+  Completion goodbye_;
 
   // The message being read: its frame, then its body into `target_`, which is a receiver's buffer or
   // `keeping_`.

@@ -72,7 +72,11 @@ void find_nodes(const job::Job& job, Ground& ground) {
          wanted == 1 ? "" : "s", allocation->nodes);
 }
 
+// What is asked for and not there yet is said, not silently left out.
 void check_kind(const job::Job& job) {
+  if (job.checkpoint)
+    warn("[checkpoint] does not act yet: the script itself has to write what it wants to resume from");
+  if (job.retry.crashes > 0) warn("[retry] does not act yet: a job that crashes has failed");
   if (job.launch == job::Launch::mpi)
     throw Error(Failure::impossible,
                 "launch = \"mpi\" is not there yet: use \"ranks\", and mpirun for MPI programs");

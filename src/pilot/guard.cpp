@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,20 +14,11 @@
 namespace longship::pilot {
 namespace {
 
-// The caller's pipes and terminal must not stay open because of us.
-void keep_only(int fd) {
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard = 0; standard <= 2; ++standard) ::dup2(null, standard);
-  const auto only = static_cast<unsigned>(fd);
-  if (only > 3) ::syscall(SYS_close_range, 3U, only - 1, 0);
-  ::syscall(SYS_close_range, only + 1, ~0U, 0);
-}
-
 [[noreturn]] void watch(Fd alive, const std::filesystem::path& directory) {
   ::setsid();  // out of reach of the terminal's Ctrl-C
   ::prctl(PR_SET_NAME, "longship-guard");
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_IGN);
-  keep_only(alive.get());
+  keep_only({alive.get()});  // the caller's pipes and terminal must not stay open because of us
   char byte = 0;
   while (::read(alive.get(), &byte, 1) < 0 && errno == EINTR) {
   }

@@ -9,6 +9,7 @@
 #include "formats/archive.h"
 #include "formats/units.h"
 #include "launch/across.h"
+#include "launch/environment.h"
 #include "launch/launch.h"
 #include "result.h"
 
@@ -36,14 +37,6 @@ box::Spec box_spec(const job::Job& job, const Attempt& attempt, const Ground& gr
   return spec;
 }
 
-// Without a box the package is found as any other, before what the user has there.
-std::string python_path(const Installation& installation) {
-  const auto environment = current_environment();
-  const auto found = environment.find("PYTHONPATH");
-  const auto ours = (installation.in_the_box / "python").string();
-  return found == environment.end() || found->second.empty() ? ours : ours + ":" + found->second;
-}
-
 launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground& ground,
                        const Installation& installation) {
   launch::Plan plan;
@@ -55,7 +48,8 @@ launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground
   plan.output = attempt.output();
   plan.secret = launch::make_secret();
   if (ground.root.empty()) {
-    plan.environment.emplace("PYTHONPATH", python_path(installation));
+    plan.environment.emplace(
+        "PYTHONPATH", launch::with_python_path(installation.in_the_box / "python", current_environment()));
     plan.directory = attempt.work();
     plan.record = attempt.record();
   } else {

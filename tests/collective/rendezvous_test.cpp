@@ -178,18 +178,21 @@ TEST_F(MeetingTest, AKilledProcessIsAnErrorForTheOthers) {
         children.push_back(child);
         continue;
       }
-      Session session(world(rank, 3), "", {});
-      float value = 1;
-      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"},
-                               reinterpret_cast<std::byte*>(&value)};
-      Result result = session.driver().run(request);
-      if (rank == 2) ::raise(SIGKILL);
-      while (result.error.empty()) result = session.driver().run(request);
-      test_is_over.write.reset();
-      char byte = 0;
-      static_cast<void>(
-          !::read(test_is_over.read.get(), &byte, 1));  // or rank 0 might find this rank lost first
-      ::_exit(result.error.find("rank 2 was lost") != std::string::npos ? 42 : 1);
+      std::string error;
+      {
+        Session session(world(rank, 3), "", {});
+        float value = 1;
+        const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, 1, "x"},
+                                 reinterpret_cast<std::byte*>(&value)};
+        error = session.driver().run(request).error;
+        if (rank == 2) ::raise(SIGKILL);
+        while (error.empty()) error = session.driver().run(request).error;
+        test_is_over.write.reset();
+        char byte = 0;
+        static_cast<void>(
+            !::read(test_is_over.read.get(), &byte, 1));  // or rank 0 might find this rank lost first
+      }
+      ::_exit(error.find("rank 2 was lost") != std::string::npos ? 42 : 1);
     }
     {
       Session session(world(0, 3), "", {});
