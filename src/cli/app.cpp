@@ -23,13 +23,26 @@ const CLI::App& deepest(const CLI::App& app) {
   return chosen.empty() ? app : deepest(*chosen.back());
 }
 
+// What was typed where the name of a command belongs; empty if nothing was.
+std::string_view word_for_command(const CLI::App& command, int count, char** words) {
+  std::vector<std::string> chosen;
+  for (const auto* at = &command; at != nullptr; at = at->get_parent()) chosen.push_back(at->get_name());
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    if (!word.starts_with('-') && std::find(chosen.begin(), chosen.end(), word) == chosen.end()) return word;
+  }
+  return {};
+}
+
 int explain_wrong_words(const CLI::App& app, const CLI::ParseError& error, int count, char** words) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   const CLI::App& command = deepest(app);
-  std::string hint;
-  if (!command.get_subcommands({}).empty() && count > 1)
-    hint = suggestion(words[count - 1], names_of_commands(command));
-  complain(printable(error.what()) + hint);
+  const auto commands = names_of_commands(command);
+  const auto word = commands.empty() ? std::string_view() : word_for_command(command, count, words);
+  if (word.empty())
+    complain(printable(error.what()));
+  else
+    complain(fmt::format("there is no command \"{}\"{}", printable(word), suggestion(word, commands)));
   std::string full_name = command.get_name();
   for (const auto* at = command.get_parent(); at != nullptr; at = at->get_parent())
     full_name = at->get_name() + " " + full_name;
