@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "collective/session.h"
+#include "control.h"
 
 namespace {
 
@@ -260,4 +261,8 @@ int longship_metrics(uint64_t step, uint64_t steps, const char* const* names, co
     current->writer()->metrics(step, steps, pairs);
     return LONGSHIP_OK;
   });
+}
+
+uint32_t longship_checkpoint_wanted(void) {
+  return abi::checkpoints_wanted();
 }

@@ -90,6 +90,10 @@ LONGSHIP_API int longship_span(int activity, const char* name, int64_t begin, in
 LONGSHIP_API int longship_metrics(uint64_t step, uint64_t steps, const char* const* names,
                                   const double* values, size_t count);
 
+/* How often the job has been asked to write a checkpoint soon, because its time ends: it has a new answer
+ * when the number has grown. 0 outside of a job. Needs no longship_init, and costs one load. */
+LONGSHIP_API uint32_t longship_checkpoint_wanted(void);
+
 #ifdef __cplusplus
 }
 #endif

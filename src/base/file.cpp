@@ -58,7 +58,8 @@ std::string read_file(const fs::path& path, std::size_t limit) {
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
     if (size > limit)
-      throw Error("{} is larger than {} bytes, which is more than is expected here", path.string(), limit);
+      throw Error(Failure::usage, "{} is larger than {} bytes, which is more than is expected here",
+                  path.string(), limit);
   }
   bytes.resize(size);
   return bytes;

@@ -103,7 +103,7 @@ bool has_crc_instruction() {
 }
 
 __attribute__((target("sse4.2,crc32"))) std::uint32_t crc32c_by_instruction(std::string_view bytes,
-                                                                      std::uint32_t so_far) {
+                                                                            std::uint32_t so_far) {
   std::uint64_t crc = ~so_far;
   while (bytes.size() >= 8) {
     std::uint64_t word = 0;

@@ -67,6 +67,7 @@ void show(const Context& context, const std::string& name) {
   row("system", image.facts.system);
   row("architecture", image.facts.architecture);
   row("C library", image.facts.libc);
+  row("MPI", image.facts.mpi);
   row("files", std::to_string(image.files));
   row("size", formats::human_bytes(image.size));
   row("made", date(image.created));
@@ -124,6 +125,8 @@ void add_image(CLI::App& app, Context& context) {
   add_image_bootstrap(*command, context);
   add_image_import(*command, context);
   add_image_build(*command, context);
+  add_image_registry(*command, context);
+  add_image_keep(*command, context);
   add_list(*command, context);
   add_show(*command, context);
   add_remove(*command);

@@ -101,7 +101,7 @@ std::optional<Instant> Coordinator::deadline() const {
 
 // The ranks that announced it are told now, the others once they come.
 void Coordinator::fail(Entry entry, const std::string& why) {
-  failures_.push_back({{entry->first}, {}, why});
+  failures_.push_back({{entry->first}, {}, why, ranks_with(entry->second.announced, true)});
   if (auto unheard = ranks_with(entry->second.announced, false); !unheard.empty())
     refused_[entry->first] = {why, std::move(unheard)};
   waiting_.erase(entry);
@@ -110,7 +110,7 @@ void Coordinator::fail(Entry entry, const std::string& why) {
 bool Coordinator::refuse_again(int rank, const std::string& name) {
   const auto found = refused_.find(name);
   if (found == refused_.end() || std::erase(found->second.unheard, rank) == 0) return false;
-  failures_.push_back({{name}, {}, found->second.why});
+  failures_.push_back({{name}, {}, found->second.why, {rank}});
   if (found->second.unheard.empty()) refused_.erase(found);
   return true;
 }

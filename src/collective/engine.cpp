@@ -191,7 +191,9 @@ bool Engine::forget_sent() {
 }
 
 void Engine::listen(Incoming& incoming) {
-  incoming.buffer.resize(longest_message);
+  const std::size_t about_ranks =
+      coordinator_ ? 0 : static_cast<std::size_t>(transport_.size()) * decided_per_rank;
+  incoming.buffer.resize(longest_message + about_ranks);
   incoming.completion = {};
   transport_.receive(incoming.from, coordinator_ ? report_tag : decision_tag, incoming.buffer,
                      incoming.completion);
@@ -237,7 +239,7 @@ bool Engine::decide(Instant now) {
 void Engine::accept(Decision decision) {
   if (decision.error.empty() || decision.names.empty())
     decisions_.push_back(std::move(decision));
-  else
+  else if (std::find(decision.to.begin(), decision.to.end(), transport_.rank()) != decision.to.end())
     for (const auto& name : decision.names) refuse(name, decision.error);
 }
 

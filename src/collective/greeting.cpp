@@ -162,6 +162,7 @@ bool Porter::hear(Visitor& visitor) const {
     if (received == 0) return false;
     append(visitor.said, std::span(buffer).first(static_cast<std::size_t>(received)));
     if (too_long(visitor.said)) return false;
+    if (parsed(visitor.said)) return true;  // whoever goes on talking is not listened to
   }
 }
 

@@ -53,6 +53,8 @@ std::vector<std::byte> encoded(const Decision& decision) {
   for (const auto& name : decision.names) out.put(name);
   out.put(static_cast<std::uint32_t>(decision.counts.size()));
   for (const auto count : decision.counts) out.put(count);
+  out.put(static_cast<std::uint32_t>(decision.to.size()));
+  for (const auto rank : decision.to) out.put(rank);
   return out.take();
 }
 
@@ -64,6 +66,8 @@ Decision decoded_decision(std::span<const std::byte> bytes) {
   for (std::uint32_t i = 0; i < names; ++i) decision.names.push_back(in.text());
   const auto counts = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < counts; ++i) decision.counts.push_back(in.get<std::uint64_t>());
+  const auto ranks = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < ranks; ++i) decision.to.push_back(in.get<std::int32_t>());
   in.expect_end();
   return decision;
 }

@@ -32,6 +32,9 @@ struct Decision {
   std::vector<std::string> names;     // several all-reduces of one type and operation are done as one
   std::vector<std::uint64_t> counts;  // all-gather: elements of each rank
   std::string error;                  // if not empty: why they cannot be done
+  // Whose announcements an error answers. Each announcement is answered once, so that a rank
+  // which asks for the same name again is not refused for the sake of one that comes late.
+  std::vector<std::int32_t> to = {};
   bool operator==(const Decision&) const = default;
 };
 
@@ -46,8 +49,10 @@ struct Report {
 [[nodiscard]] Report decoded_report(std::span<const std::byte> bytes);      // an Error if it is not one
 [[nodiscard]] Decision decoded_decision(std::span<const std::byte> bytes);  // likewise
 
-// Reports and decisions are cut to stay below this; no name may fill one alone.
+// Reports and decisions are cut to stay below this, but for what a decision says about each rank; no name may
+// fill one alone.
 inline constexpr std::size_t longest_message = 64 * 1024;
+inline constexpr std::size_t decided_per_rank = sizeof(std::uint64_t) + sizeof(std::int32_t);
 inline constexpr std::size_t longest_name = 4096;
 
 }  // namespace longship::collective

@@ -13,6 +13,13 @@ std::string Place::text() const {
   return line > 0 ? fmt::format("{}:{}", name, line) : std::string(name);
 }
 
+Table::Table() = default;
+Table::Table(const Table&) = default;
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(const Table&) = default;
+Table& Table::operator=(Table&&) noexcept = default;
+Table::~Table() = default;
+
 const Entry* Table::entry(std::string_view key) const {
   const auto found = index_.find(key);
   return found == index_.end() ? nullptr : &entries_[found->second];

@@ -32,6 +32,14 @@ using Array = std::vector<Value>;
 // Keys and values in the order of the document; a key is there once.
 class Table {
  public:
+  // Out of line, as an Entry is not complete here: GCC does not mind, clang, which builds the fuzzers, does.
+  Table();
+  Table(const Table&);
+  Table(Table&&) noexcept;
+  Table& operator=(const Table&);
+  Table& operator=(Table&&) noexcept;
+  ~Table();
+
   [[nodiscard]] const Value* find(std::string_view key) const;  // null: no such key
   [[nodiscard]] const Entry* entry(std::string_view key) const;
   [[nodiscard]] Value* find(std::string_view key);

@@ -39,7 +39,9 @@ class Builder {
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       const auto& one = instructions[i];
       note("[{}/{}] {} {}", i + 1, instructions.size(), one.word, printable(one.rest));
-      within(fmt::format("{}:{}", file_.string(), one.line), [&] { execute(one); });
+      if (one.word == "RUN") apply_pending();
+      line_ = one.line;
+      at(line_, [&] { execute(one); });
     }
     apply_pending();
     image_.name = wish_.name;
@@ -49,6 +51,8 @@ class Builder {
   }
 
  private:
+  void at(int line, const auto& work) { within(fmt::format("{}:{}", file_.string(), line), work); }
+
   void execute(const Instruction& one) {
     if (one.word == "FROM") return from(one.rest);
     if (one.word == "ARG") return argument(one.rest);
@@ -134,7 +138,9 @@ class Builder {
   }
 
   void run_command(const std::string& rest) {
-    apply_pending();
+    if (rest.starts_with("--"))
+      throw Error(Failure::usage, "RUN {} is not supported",
+                  printable(std::string_view(rest).substr(0, rest.find_first_of("= \t"))));
     if (!has_root_) throw Error("there is nothing to run in: FROM scratch, and nothing was copied");
     RunStep step;
     step.command = command_of(rest);
@@ -159,6 +165,7 @@ class Builder {
   }
 
   void pend(std::string text, std::unique_ptr<Layer> layer) {
+    if (pending_.empty()) pending_line_ = line_;
     pending_text_ += text + '\0' + digest_of(*layer) + '\0';
     pending_.push_back(std::move(layer));
   }
@@ -171,8 +178,10 @@ class Builder {
     pending_.clear();
     pending_text_.clear();
     if (use_step(key)) return;
-    keep_step(key, has_root_ ? change_image(store_, image_, std::move(layers))
-                             : new_image(store_, image_, std::move(layers)));
+    at(pending_line_, [&] {
+      keep_step(key, has_root_ ? change_image(store_, image_, std::move(layers))
+                               : new_image(store_, image_, std::move(layers)));
+    });
   }
 
   [[nodiscard]] std::string key_of(const std::string& inputs) const {
@@ -210,8 +219,10 @@ class Builder {
   std::string parent_;  // what the image is so far: a digest, or the key of a step
   Variables arguments_;
   std::vector<std::string> shell_ = {"/bin/sh", "-c"};
+  int line_ = 0;
   Layers pending_;
   std::string pending_text_;
+  int pending_line_ = 0;  // of the first of them
 };
 
 }  // namespace

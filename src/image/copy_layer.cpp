@@ -44,28 +44,42 @@ class CopyLayer final : public Layer {
   void read(MemberSink& sink) override {
     const bool into_directory = copy_.destination.ends_with('/') || sources_.size() > 1;
     for (const auto& source : sources_) {
-      const fs::path full = copy_.context / source;
-      if (fs::is_directory(fs::symlink_status(full))) {
-        Moved moved(sink, copy_.destination);
-        directory_layer(full, [&](const std::string& path, bool directory) {
-          return copy_.ignored && copy_.ignored(source.empty() ? path : source + "/" + path, directory);
-        })->read(moved);
+      Fd fd = open_source(source, O_RDONLY | O_NONBLOCK);  // a fifo must not hold us
+      const auto status = fs::status(behind(fd));
+      if (fs::is_directory(status)) {
+        read_directory(source, fd, sink);
+      } else if (fs::is_regular_file(status)) {
+        const std::string target = into_directory
+                                       ? copy_.destination + "/" + fs::path(source).filename().string()
+                                       : copy_.destination;
+        read_file(std::move(fd), status, normal_path(target), sink);
       } else {
-        const std::string target =
-            into_directory ? copy_.destination + "/" + full.filename().string() : copy_.destination;
-        read_file(source, normal_path(target), sink);
+        throw Error("{} is neither a file nor a directory", printable(source));
       }
     }
   }
 
  private:
-  void read_file(const std::string& source, const std::string& target, MemberSink& sink) const {
-    Fd fd = open_beneath(root_.get(), source, O_RDONLY | O_CLOEXEC, 0, Links::confine);
-    const auto status = fs::status("/proc/self/fd/" + std::to_string(fd.get()));
+  // Links in the context lead nowhere but into the context.
+  [[nodiscard]] Fd open_source(const std::string& source, int flags) const {
+    return open_beneath(root_.get(), source.empty() ? "." : source, flags | O_CLOEXEC, 0, Links::confine);
+  }
+
+  // What was opened, under a name that means it and nothing else.
+  static fs::path behind(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
+
+  void read_directory(const std::string& source, const Fd& fd, MemberSink& sink) const {
+    Moved moved(sink, copy_.destination);
+    directory_layer(behind(fd), [&](const std::string& path, bool directory) {
+      return copy_.ignored && copy_.ignored(source.empty() ? path : source + "/" + path, directory);
+    })->read(moved);
+  }
+
+  static void read_file(Fd fd, const fs::file_status& status, const std::string& target, MemberSink& sink) {
     Member member;
     member.path = target;
     member.mode = static_cast<unsigned>(status.permissions()) & 07777u;
-    member.size = fs::file_size("/proc/self/fd/" + std::to_string(fd.get()));
+    member.size = fs::file_size(behind(fd));
     FileSource content(std::move(fd));
     sink.add(member, content);
   }
@@ -73,8 +87,8 @@ class CopyLayer final : public Layer {
   void add_matches(const std::string& source) {
     const std::string normal = normal_path(source);
     if (normal.find_first_of("*?[") == std::string::npos) {
-      if (!normal.empty()) (void)open_beneath(root_.get(), normal, O_PATH | O_CLOEXEC, 0, Links::confine);
-      if (copy_.ignored && !normal.empty() && copy_.ignored(normal, fs::is_directory(copy_.context / normal)))
+      const Fd found = open_source(normal, O_PATH);
+      if (copy_.ignored && !normal.empty() && copy_.ignored(normal, fs::is_directory(behind(found))))
         throw Error("{} is left out by .dockerignore", printable(source));
       sources_.push_back(normal);
       return;
@@ -83,7 +97,8 @@ class CopyLayer final : public Layer {
     const std::string directory = slash == std::string::npos ? "" : normal.substr(0, slash);
     const std::string pattern = slash == std::string::npos ? normal : normal.substr(slash + 1);
     std::vector<std::string> matches;
-    for (const auto& entry : fs::directory_iterator(copy_.context / directory)) {
+    const Fd opened = open_source(directory, O_RDONLY | O_DIRECTORY);
+    for (const auto& entry : fs::directory_iterator(behind(opened))) {
       const std::string name = entry.path().filename().string();
       const std::string path = directory.empty() ? name : directory + "/" + name;
       if (::fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;

@@ -13,6 +13,7 @@ namespace longship::image {
 namespace {
 
 constexpr std::uint64_t largest = 16u << 20;
+constexpr std::uint64_t largest_mpi = 64u << 20;  // MPICH with all its networks has 40 MiB
 
 std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -25,6 +26,11 @@ bool is_glibc(std::string_view name) {
 
 bool is_musl(std::string_view name) {
   return name.starts_with("ld-musl-");
+}
+
+// The library itself, not the names that lead to it: those are links.
+bool is_mpi(std::string_view name) {
+  return name.starts_with("libmpi.so.") || name.starts_with("libmpich.so.");
 }
 
 bool is_shell(std::string_view path) {
@@ -72,6 +78,36 @@ std::string glibc_version(std::string_view content) {
   return std::string(version.substr(0, version.find_last_not_of('.') + 1));
 }
 
+bool is_version(std::string_view text) {
+  const auto dots = std::count(text.begin(), text.end(), '.');
+  return dots >= 1 && dots <= 2 && text.front() != '.' && text.back() != '.' &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// The first of a library's strings that is a version and nothing else; both families have theirs among them.
+std::string_view version_among_strings(std::string_view content) {
+  for (std::size_t at = content.find('\0'); at != std::string_view::npos;) {
+    const auto begin = at + 1;
+    at = content.find('\0', begin);
+    if (at == std::string_view::npos || at - begin < 5 || at - begin > 12) continue;
+    auto text = content.substr(begin, at - begin);
+    if (text.front() == 'v') text.remove_prefix(1);
+    if (is_version(text)) return text;
+  }
+  return {};
+}
+
+// "openmpi 4.1.4", "mpich 4.0.2": the family is what tells with which launcher and which host it gets along.
+std::string mpi_of(std::string_view name, std::string_view content) {
+  if (!content.starts_with(ELFMAG)) return {};
+  const bool is_openmpi = content.find("Open MPI") != std::string_view::npos;
+  const bool is_mpich = !is_openmpi && (name.starts_with("libmpich.") || name.starts_with("libmpi.so.12") ||
+                                        content.find("MPICH") != std::string_view::npos);
+  if (!is_openmpi && !is_mpich) return {};
+  const auto version = version_among_strings(content);
+  return std::string(is_openmpi ? "openmpi" : "mpich") + (version.empty() ? "" : " ") + std::string(version);
+}
+
 std::string pretty_name(std::string_view content) {
   for (const auto line : split(content, '\n')) {
     if (!line.starts_with("PRETTY_NAME=")) continue;
@@ -87,6 +123,7 @@ std::string pretty_name(std::string_view content) {
 
 bool FactFinder::wants(const Member& member) {
   const auto name = name_of(member.path);
+  if (is_mpi(name)) return member.size <= largest_mpi;
   return member.size <= largest &&
          (is_glibc(name) || is_musl(name) || is_shell(member.path) || is_release_file(member.path));
 }
@@ -100,6 +137,7 @@ void FactFinder::look(std::string_view path, std::string_view content) {
   const auto name = name_of(path);
   if (is_glibc(name) && facts_.libc.empty())
     if (const auto version = glibc_version(content); !version.empty()) facts_.libc = "glibc " + version;
+  if (is_mpi(name) && facts_.mpi.empty()) facts_.mpi = mpi_of(name, content);
   if (is_musl(name) && facts_.libc.empty()) facts_.libc = "musl";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an image is, found by looking at a few of its files as they pass: architecture, C library,
-// distribution.
+// distribution, MPI.
 #pragma once
 #include <string>
 #include <string_view>

@@ -55,16 +55,17 @@ Found look_at(const fs::path& path, const BytesRead& progress) {
 
 }  // namespace
 
-store::Image import(store::Store& store, const fs::path& path, const std::string& name, Progress& progress) {
+store::Image import(store::Store& store, const fs::path& path, const std::string& name, Progress& progress,
+                    const std::string& origin) {
   store::validate_name(name);
-  return within("cannot import " + path.string(), [&] {
+  return within(origin.empty() ? "cannot import " + path.string() : "cannot " + origin, [&] {
     if (!fs::exists(path)) throw Error("there is no such file or directory");
     std::uint64_t done = 0;
     Found found = look_at(path, [&](std::size_t bytes) { progress.update(done += bytes); });
     progress.begin("converting", 0, "B");
     store::Image image;
     image.name = name;
-    image.origin = "import " + path.filename().string();
+    image.origin = origin.empty() ? "import " + path.filename().string() : origin;
     image.config = found.image.config;
     image = make_image(store, std::move(image), std::move(found.image.layers));
     progress.end();

@@ -10,7 +10,8 @@
 
 namespace longship::image {
 
+// `origin` is what the image remembers of where it came from; empty: "import" and the file's name.
 store::Image import(store::Store& store, const std::filesystem::path& path, const std::string& name,
-                    Progress& progress);
+                    Progress& progress, const std::string& origin = {});
 
 }  // namespace longship::image

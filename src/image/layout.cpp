@@ -23,13 +23,13 @@ class DirectoryLayout final : public Layout {
 
   [[nodiscard]] bool has(const std::string& path) const override {
     try {
-      return static_cast<bool>(open_beneath(root_.get(), path, O_RDONLY | O_CLOEXEC));
+      return static_cast<bool>(open_beneath(root_.get(), path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     } catch (const Error&) {
       return false;
     }
   }
   [[nodiscard]] std::unique_ptr<ByteSource> open(const std::string& path) const override {
-    return std::make_unique<FileSource>(open_beneath(root_.get(), path, O_RDONLY | O_CLOEXEC));
+    return std::make_unique<FileSource>(open_beneath(root_.get(), path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
 
  private:

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 
 namespace longship::image {
 namespace {
+
+using Names = decltype(Node::children);
 
 std::shared_ptr<Inode> inode_of(const Member& member) {
   auto inode = std::make_shared<Inode>();
@@ -46,19 +49,23 @@ std::string target_of(std::string_view path, std::string_view link) {
   return join(parts, "/");
 }
 
+// Whether a normal path is another, or lies in it.
+bool is_in(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
 // Moves all names of one directory into another; a name that both have becomes the moved one, directories
-// become one.
-void move_children(Node& from, Node& to) {
-  for (auto& [name, child] : from.children) {
+// become one. The names are the caller's no more: what they come from may itself lie in `to` and be replaced.
+void move_names(Names names, Node& to) {
+  for (auto& [name, child] : names) {
     if (child->inode == nullptr) continue;
     auto& place = to.children[name];
     if (place != nullptr && place->is_directory() && child->is_directory()) {
-      move_children(*child, *place);
+      move_names(std::move(child->children), *place);
     } else {
       place = std::move(child);
     }
   }
-  from.children.clear();
 }
 
 // Where boxes bind things. What the image has there already stays, be it a symbolic link.
@@ -253,13 +260,15 @@ void Merge::follow_links_of_parents() {
   for (const auto& [path, link] : parents_) {
     Node* from = find(root_, path);
     if (from == nullptr || !from->is_directory()) continue;
-    Node* to = find(root_, target_of(path, link));
-    if (to == nullptr || to == from || !to->is_directory())
-      continue;  // it stays the directory that it was made as
-    move_children(*from, *to);
+    const std::string target = target_of(path, link);
+    Node* to = find(root_, target);
+    // If not, it stays the directory that it was made as; so it does if the link leads into itself.
+    if (to == nullptr || !to->is_directory() || is_in(target, path)) continue;
+    Names names = std::exchange(from->children, {});
     from->inode = std::make_shared<Inode>();
     from->inode->kind = Kind::symlink;
     from->inode->link = link;
+    move_names(std::move(names), *to);
   }
 }
 

@@ -48,15 +48,7 @@ bool fits(const formats::Value& descriptor) {
 // An index lists manifests, or further indexes: one per architecture, or per tag.
 formats::Value manifest_in(const Layout& layout, const formats::Value& index, int depth) {
   if (depth > deepest_index) throw Error("the index leads to an index that leads to an index, and so on");
-  std::vector<const formats::Value*> fitting;
-  const formats::Fields fields(index, "");
-  for (const auto& descriptor : fields.required("manifests").array())
-    if (fits(descriptor)) fitting.push_back(&descriptor);
-  if (fitting.empty()) throw Error(Failure::impossible, "it has no image for this machine ({})", machine());
-  if (fitting.size() > 1)
-    throw Error("it has {} images for this machine: import a layout with one", fitting.size());
-  const formats::Fields chosen(*fitting.front(), "manifests");
-  formats::Value found = document_by_digest(layout, chosen.text("digest"));
+  formats::Value found = document_by_digest(layout, choose_manifest(index));
   return found.find("manifests") != nullptr ? manifest_in(layout, found, depth + 1) : found;
 }
 
@@ -138,6 +130,17 @@ OciImage read_docker(const Layout& layout, const BytesRead& progress) {
 }
 
 }  // namespace
+
+std::string choose_manifest(const formats::Value& index) {
+  std::vector<const formats::Value*> fitting;
+  const formats::Fields fields(index, "");
+  for (const auto& descriptor : fields.required("manifests").array())
+    if (fits(descriptor)) fitting.push_back(&descriptor);
+  if (fitting.empty()) throw Error(Failure::impossible, "it has no image for this machine ({})", machine());
+  if (fitting.size() > 1)
+    throw Error("it has {} images for this machine: import a layout with one", fitting.size());
+  return formats::Fields(*fitting.front(), "manifests").text("digest");
+}
 
 std::optional<OciImage> read_layout(const Layout& layout, const BytesRead& progress) {
   if (layout.has("index.json")) return read_oci(layout, progress);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bytes.h"
+#include "formats/document.h"
 #include "make.h"
 #include "store/image.h"
 
@@ -31,6 +32,10 @@ struct OciImage {
 };
 
 using BytesRead = std::function<void(std::size_t)>;
+
+// The one manifest of an index (OCI's, or Docker's list) that is for this machine: its digest. An Error if there is
+// none, or more than one.
+[[nodiscard]] std::string choose_manifest(const formats::Value& index);
 
 // Nothing if the layout is neither kind. Of several images the one for this machine is taken, or it is an
 // Error.

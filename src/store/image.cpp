@@ -64,6 +64,7 @@ formats::Value to_json(const Image& image) {
   facts.set("architecture", image.facts.architecture);
   facts.set("libc", image.facts.libc);
   facts.set("system", image.facts.system);
+  if (!image.facts.mpi.empty()) facts.set("mpi", image.facts.mpi);
   formats::Table table;
   table.set("version", version);
   table.set("name", image.name);
@@ -95,7 +96,8 @@ Image image_from_json(const formats::Value& value) {
     image.config = config_from(formats::Fields(*config, "config"));
   if (const auto* facts = fields.find("facts")) {
     const formats::Fields found(*facts, "facts");
-    image.facts = {found.text("architecture", ""), found.text("libc", ""), found.text("system", "")};
+    image.facts = {found.text("architecture", ""), found.text("libc", ""), found.text("system", ""),
+                   found.text("mpi", "")};
   }
   return image;
 }

@@ -26,6 +26,7 @@ struct Facts {
   std::string architecture;  // as uname says it
   std::string libc;          // "glibc 2.36", "musl"
   std::string system;        // "Debian GNU/Linux 12 (bookworm)"
+  std::string mpi = {};      // "openmpi 4.1.4", "mpich 4.0.2"
 };
 
 struct Image {

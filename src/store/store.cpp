@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <set>
 #include <system_error>
 
@@ -39,6 +40,13 @@ std::vector<fs::path> records_in(const fs::path& directory) {
   return found;
 }
 
+std::string file_of(std::string_view name) {
+  validate_name(name);
+  std::string file(name);
+  std::replace(file.begin(), file.end(), '/', '+');
+  return file + ".json";
+}
+
 const char* set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0' ? value : nullptr;
@@ -53,21 +61,33 @@ fs::path default_location() {
   throw Error(Failure::impossible, "there is no place for images: set LONGSHIP_STORE or HOME");
 }
 
-Store::Store(fs::path where) : where_(std::move(where)) {}
+fs::path central_location() {
+  const char* chosen = set("LONGSHIP_CENTRAL_STORE");
+  return chosen == nullptr ? fs::path() : fs::absolute(chosen);
+}
+
+Store::Store(fs::path where, fs::path central) : where_(std::move(where)), central_(std::move(central)) {
+  if (central_ == where_) central_.clear();  // a centre's own people, who may write to it
+}
 
 fs::path Store::record_of(std::string_view name) const {
-  validate_name(name);
-  std::string file(name);
-  std::replace(file.begin(), file.end(), '/', '+');
-  return where_ / "images" / (file + ".json");
+  return where_ / "images" / file_of(name);
 }
 
 fs::path Store::step_of(std::string_view key) const {
   return where_ / "steps" / (std::string(formats::hex_of(key)) + ".json");
 }
 
-fs::path Store::blob(std::string_view digest) const {
+fs::path Store::own_blob(std::string_view digest) const {
   return where_ / "blobs" / "sha256" / formats::hex_of(digest);
+}
+
+fs::path Store::blob(std::string_view digest) const {
+  auto own = own_blob(digest);
+  if (central_.empty()) return own;
+  auto shared = central_ / "blobs" / "sha256" / formats::hex_of(digest);
+  std::error_code error;
+  return !fs::exists(own, error) && fs::exists(shared, error) ? shared : own;
 }
 
 fs::path Store::root_of(const Image& image) const {
@@ -85,7 +105,8 @@ Error Store::not_found(std::string_view name) const {
 }
 
 Image Store::find(std::string_view name) const {
-  const auto record = record_of(name);
+  auto record = record_of(name);
+  if (!fs::exists(record) && !central_.empty()) record = central_ / "images" / file_of(name);
   if (!fs::exists(record)) throw not_found(name);
   Image image = read_record(record);
   if (!fs::exists(root_of(image)))
@@ -97,11 +118,16 @@ Image Store::find(std::string_view name) const {
 
 std::vector<Image> Store::list() const {
   std::vector<Image> images;
-  for (const auto& record : records_in(where_ / "images")) {
-    try {
-      images.push_back(read_record(record));
-    } catch (const Error& error) {
-      warn("{}", error.what());
+  std::set<std::string> names;
+  for (const auto& where : {where_, central_}) {
+    if (where.empty()) continue;
+    for (const auto& record : records_in(where / "images")) {
+      try {
+        Image image = read_record(record);
+        if (names.insert(image.name).second) images.push_back(std::move(image));
+      } catch (const Error& error) {
+        warn("{}", error.what());
+      }
     }
   }
   std::sort(images.begin(), images.end(), [](const Image& a, const Image& b) { return a.name < b.name; });
@@ -128,7 +154,7 @@ void Store::place(Image& image, Aside file) const {
   image.root = formats::digest_of_rest(file.fd());
   image.size = size;
   if (image.created == 0) image.created = static_cast<std::int64_t>(std::time(nullptr));
-  file.commit_as(blob(image.root));
+  file.commit_as(own_blob(image.root));
 }
 
 void Store::write_record(const fs::path& path, const Image& image) const {
@@ -175,7 +201,11 @@ Image Store::add_step(std::string_view key, Image image, Aside file) {
 
 void Store::remove(std::string_view name) {
   const auto record = record_of(name);
-  if (!fs::exists(record)) throw not_found(name);
+  if (!fs::exists(record)) {
+    if (!central_.empty() && fs::exists(central_ / "images" / file_of(name)))
+      throw Error("image {} is in the store that is shared here, {}: only its owner removes it", name, central_.string());
+    throw not_found(name);
+  }
   const Fd held = lock(LOCK_EX);
   fs::remove(record);
   forget_steps(name);
@@ -195,7 +225,7 @@ void Store::forget_steps(std::string_view name) const {
   }
 }
 
-void Store::remove_unused() const {
+std::uint64_t Store::remove_unused() const {
   std::set<std::string> used;
   for (const char* kind : {"images", "steps"})
     for (const auto& record : records_in(where_ / kind)) {
@@ -203,13 +233,49 @@ void Store::remove_unused() const {
         used.insert(std::string(formats::hex_of(read_record(record).root)));
       } catch (const Error& error) {
         warn("no files are removed, because it is not known what this one refers to: {}", error.what());
-        return;
+        return 0;
       }
     }
+  std::uint64_t freed = 0;
   std::error_code error;
   for (fs::directory_iterator at(where_ / "blobs" / "sha256", error), end; !error && at != end;
-       at.increment(error))
-    if (!used.contains(at->path().filename().string())) fs::remove(at->path());
+       at.increment(error)) {
+    if (used.contains(at->path().filename().string())) continue;
+    freed += at->file_size();
+    fs::remove(at->path());
+  }
+  return freed;
+}
+
+std::uint64_t Store::collect_garbage(bool steps_too) {
+  const Fd held = lock(LOCK_EX);
+  for (const auto& record : records_in(where_ / "steps")) {
+    bool useless = steps_too;
+    try {
+      useless = useless || !fs::exists(own_blob(read_record(record).root));
+    } catch (const Error&) {
+      useless = true;  // a cache that cannot be read is of no use to anybody
+    }
+    if (useless) fs::remove(record);
+  }
+  remove_abandoned(where_ / "asides");
+  return remove_unused();
+}
+
+std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& checked) const {
+  std::map<std::string, std::vector<std::string>> needed;
+  for (const auto& image : list()) needed[image.root].push_back(image.name);
+  std::vector<Damage> damages;
+  for (const auto& [digest, images] : needed) {
+    const auto file = blob(digest);
+    if (!fs::exists(file)) {
+      damages.push_back({digest, images, "is missing"});
+      continue;
+    }
+    if (formats::digest_of_file(file) != digest) damages.push_back({digest, images, "its content has changed"});
+    if (checked) checked(fs::file_size(file));
+  }
+  return damages;
 }
 
 }  // namespace longship::store

@@ -11,8 +11,12 @@
 //
 // Everything appears complete, by a rename, or not at all; any number of processes may work here at the same
 // time, and any of them may be killed at any moment.
+//
+// A centre can offer a store to everybody (LONGSHIP_CENTRAL_STORE): it is only read, and what has the same name in
+// one's own store comes first.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,10 +31,20 @@ namespace longship::store {
 // $LONGSHIP_STORE, or longship in $XDG_DATA_HOME, or ~/.local/share/longship.
 [[nodiscard]] std::filesystem::path default_location();
 
+// $LONGSHIP_CENTRAL_STORE; empty: there is none.
+[[nodiscard]] std::filesystem::path central_location();
+
+// What verify() found wrong.
+struct Damage {
+  std::string digest;
+  std::vector<std::string> images;  // that need it
+  std::string what;                 // "is missing", "its content has changed"
+};
+
 class Store {
  public:
-  explicit Store(
-      std::filesystem::path where = default_location());  // nothing is made before something is added
+  explicit Store(std::filesystem::path where = default_location(),
+                 std::filesystem::path central = central_location());  // nothing is made before something is added
 
   [[nodiscard]] const std::filesystem::path& location() const { return where_; }
   // An image that has no such name is an Error with the nearest names and the command that makes one.
@@ -39,6 +53,12 @@ class Store {
       const;  // by name; one that cannot be read is left out with a warning
   [[nodiscard]] std::filesystem::path root_of(const Image& image) const;  // its SquashFS file
   [[nodiscard]] std::filesystem::path blob(std::string_view digest) const;
+
+  // Every file re-hashed; `checked` is called with the bytes of each.
+  [[nodiscard]] std::vector<Damage> verify(const std::function<void(std::uint64_t)>& checked = {}) const;
+  // Removes what no name needs: files, steps of builds (all, or only those whose files are gone), what killed
+  // processes left. The bytes that became free.
+  std::uint64_t collect_garbage(bool steps_too);
 
   [[nodiscard]] Aside aside() const;
   // Gives the file its place and the image its name; fills in root, size and time. What had the name loses
@@ -56,16 +76,17 @@ class Store {
   Image add_step(std::string_view key, Image image, Aside file);
 
  private:
+  [[nodiscard]] std::filesystem::path own_blob(std::string_view digest) const;
   [[nodiscard]] std::filesystem::path record_of(std::string_view name) const;
   [[nodiscard]] std::filesystem::path step_of(std::string_view key) const;
   [[nodiscard]] Fd lock(int kind) const;
   void place(Image& image, Aside file) const;
   void write_record(const std::filesystem::path& path, const Image& image) const;
   void forget_steps(std::string_view name) const;
-  void remove_unused() const;
+  std::uint64_t remove_unused() const;  // the bytes that became free
   [[nodiscard]] Error not_found(std::string_view name) const;
 
-  std::filesystem::path where_;
+  std::filesystem::path where_, central_;
 };
 
 }  // namespace longship::store

@@ -88,6 +88,26 @@ TEST_F(CoordinatorTest, PatienceEndsWithTheNamesOfThoseWhoMiss) {
   EXPECT_FALSE(coordinator.deadline());
 }
 
+// Rank 0 gives up on "w" and asks again; what ranks 1 and 2 are told about the first time must not reach the
+// second.
+TEST_F(CoordinatorTest, ARankThatAsksAgainIsNotRefusedForOneThatComesLate) {
+  using Ranks = std::vector<std::int32_t>;
+  announce(0, sum_of("w"));
+  now += 10s;
+  EXPECT_EQ(coordinator.next(now)->to, (Ranks{0}));
+  announce(0, sum_of("w"));
+  for (const int late : {1, 2}) {
+    announce(late, sum_of("w"));
+    const auto refusal = coordinator.next(now);
+    EXPECT_FALSE(refusal->error.empty());
+    EXPECT_EQ(refusal->to, Ranks{late});
+    EXPECT_FALSE(coordinator.next(now));
+  }
+  announce(1, sum_of("w"));
+  announce(2, sum_of("w"));
+  EXPECT_EQ(coordinator.next(now), (Decision{{"w"}, {}, ""}));
+}
+
 TEST_F(CoordinatorTest, WhatWaitsForALeaverFailsNowAndLater) {
   announce(0, sum_of("x"));
   coordinator.leave(2);
@@ -110,7 +130,7 @@ TEST(WireTest, ReportsAndDecisionsComeBackAsTheyWere) {
   EXPECT_EQ(back.announcements[1].name, "b");
   EXPECT_EQ(back.announcements[1].root, 7);
   EXPECT_TRUE(back.leaving);
-  const Decision decision = {{"a", "b"}, {1, 2}, "why"};
+  const Decision decision = {{"a", "b"}, {1, 2}, "why", {0, 3}};
   EXPECT_EQ(decoded_decision(encoded(decision)), decision);
 }
 

@@ -144,6 +144,29 @@ TEST_F(MergeTest, AnUnnamedParentThatIsALinkBelowIsFollowed) {
   EXPECT_TRUE(has(image, "lib"));
 }
 
+// As usr/bin/X11 → . of old systems.
+TEST_F(MergeTest, AnUnnamedParentThatLeadsToItsOwnDirectoryIsFollowed) {
+  const auto image = merge({TarBuilder().directory("bin").symlink("bin/X11", ".").done(),
+                            TarBuilder().file("bin/X11/xterm", "x").done()});
+  EXPECT_EQ(content(image, "bin/xterm"), "x");
+  EXPECT_THAT(list(image), HasSubstr("bin/X11 -> ."));
+}
+
+TEST_F(MergeTest, ANameThatReplacesTheLinkItCameThroughIsWhatStays) {
+  const auto image = merge({TarBuilder().directory("a").symlink("a/b", ".").done(),
+                            TarBuilder().file("a/b/b", "file").file("a/b/c", "c").done()});
+  EXPECT_EQ(content(image, "a/b"), "file");
+  EXPECT_EQ(content(image, "a/c"), "c");
+}
+
+TEST_F(MergeTest, AnUnnamedParentThatLeadsIntoItselfStaysADirectory) {
+  for (const char* link : {"a", "a/b", "/a/b/..", "./a"}) {
+    const auto image =
+        merge({TarBuilder().symlink("a", link).done(), TarBuilder().file("a/b/c", "c").done()});
+    EXPECT_EQ(content(image, "a/b/c"), "c") << link;
+  }
+}
+
 TEST_F(MergeTest, PrivilegesAndDevicesStayBehind) {
   const auto image = merge({TarBuilder().file("su", "", 04755).add({.name = "null", .type = '3'}).done()});
   EXPECT_THAT(list(image), HasSubstr("-rwxr-xr-x 0/0"));

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// longship image pull, push, login, logout: images and registries.
+#include <termios.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "formats/units.h"
+#include "image/pull.h"
+#include "image_commands.h"
+#include "store/store.h"
+#include "terminal.h"
+
+namespace longship::cli {
+namespace {
+
+struct Words {
+  std::string reference, name, user, registry;
+  bool plain_http = false, password_stdin = false;
+};
+
+image::RegistryOptions options_for(const Words& words, const std::string& registry) {
+  const char* authorities = std::getenv("SSL_CERT_FILE");
+  return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry), words.plain_http,
+          authorities == nullptr ? "" : authorities};
+}
+
+// "registry.example.org:5000/team/gan3d:v2" becomes "gan3d:v2".
+std::string short_name(const image::Reference& reference) {
+  const auto last = reference.repository.substr(reference.repository.rfind('/') + 1);
+  return reference.tag.empty() || reference.tag == "latest" ? last : last + ":" + reference.tag;
+}
+
+void pull(const Words& words, const Context& context) {
+  const auto reference = image::parse_reference(words.reference);
+  store::Store store;
+  const auto progress = make_progress();
+  const auto made = image::pull(store, reference, words.name.empty() ? short_name(reference) : words.name,
+                                options_for(words, reference.registry), *progress);
+  if (context.json) return print_json(store::to_json(made));
+  note("image {}: {} files, {}", made.name, made.files, formats::human_bytes(made.size));
+}
+
+void push(const Words& words, const Context& context) {
+  const auto reference = image::parse_reference(words.reference);
+  const store::Store store;
+  const auto progress = make_progress();
+  const auto digest =
+      image::push(store, store.find(words.name), reference, options_for(words, reference.registry), *progress);
+  if (context.json) {
+    formats::Table table;
+    table.set("reference", reference.text());
+    table.set("digest", digest);
+    return print_json(std::move(table));
+  }
+  note("pushed {} as {} ({})", words.name, reference.text(), digest);
+}
+
+std::string read_password(const Words& words) {
+  std::string password;
+  if (words.password_stdin || ::isatty(STDIN_FILENO) == 0) {
+    std::getline(std::cin, password);
+    return password;
+  }
+  std::cerr << "Password: " << std::flush;
+  termios before{};
+  ::tcgetattr(STDIN_FILENO, &before);
+  termios silent = before;
+  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  std::getline(std::cin, password);
+  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+  std::cerr << "\n";
+  return password;
+}
+
+void login(const Words& words) {
+  image::RegistryOptions options = options_for(words, words.registry);
+  options.credentials = image::Credentials{words.user, read_password(words), {}};
+  const auto reference = image::parse_reference(words.registry + "/login-check");
+  image::Registry(reference, image::Registry::Access::pull, options).check_access();
+  const image::CredentialFiles files;
+  files.remember(words.registry, *options.credentials);
+  note("{} knows you as {} (kept in {})", words.registry, words.user, files.own().string());
+}
+
+void logout(const Words& words) {
+  if (!image::CredentialFiles().forget(words.registry))
+    throw Error("there is nothing to forget: no password for {} is kept by longship image login", words.registry);
+  note("forgot the password for {}", words.registry);
+}
+
+void add_plain_http(CLI::App& command, Words& words) {
+  command.add_flag("--plain-http", words.plain_http, "Without TLS, also beyond this machine");
+}
+
+}  // namespace
+
+void add_image_registry(CLI::App& image, Context& context) {
+  const auto words = std::make_shared<Words>();
+  auto* command = image.add_subcommand("pull", "Bring an image from a registry");
+  command->add_option("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG][@sha256:…]")->required();
+  command->add_option("-t,--tag", words->name, "The name of the image here; else the last part of its own");
+  add_plain_http(*command, *words);
+  command->footer(examples("  longship image pull registry.example.org/team/gan3d:v2\n"
+                           "  longship image pull localhost:5000/tools -t tools\n"));
+  command->callback([words, &context] { pull(*words, context); });
+
+  command = image.add_subcommand("push", "Bring an image to a registry");
+  command->add_option("IMAGE", words->name, "Its name here")->required();
+  command->add_option("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG]")->required();
+  add_plain_http(*command, *words);
+  command->footer(examples("  longship image push gan3d registry.example.org/team/gan3d:v2\n"));
+  command->callback([words, &context] { push(*words, context); });
+
+  command = image.add_subcommand("login", "Keep a registry's user and password, after trying them");
+  command->add_option("REGISTRY", words->registry, "Its host, with the port if there is one")->required();
+  command->add_option("-u,--user", words->user, "The user's name there")->required();
+  command->add_flag("--password-stdin", words->password_stdin, "Read the password from stdin without asking");
+  add_plain_http(*command, *words);
+  command->footer(examples("  longship image login registry.example.org -u me\n"));
+  command->callback([words] { login(*words); });
+
+  command = image.add_subcommand("logout", "Forget a registry's password");
+  command->add_option("REGISTRY", words->registry, "Its host")->required();
+  command->footer(examples("  longship image logout registry.example.org\n"));
+  command->callback([words] { logout(*words); });
+}
+
+}  // namespace longship::cli

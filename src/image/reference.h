@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// An image in a registry, as people write it: registry.example.org:5000/team/gan3d:v2@sha256:…
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace longship::image {
+
+struct Reference {
+  std::string registry;    // host, with its port if one is given
+  std::string repository;  // "team/gan3d"
+  std::string tag;         // "latest" if neither tag nor digest is given
+  std::string digest;      // decides, if it is there
+
+  [[nodiscard]] const std::string& object() const { return digest.empty() ? tag : digest; }
+  [[nodiscard]] std::string text() const;
+};
+
+// The registry has to be named: which one a bare name meant would depend on who asks. Error with Failure::usage.
+[[nodiscard]] Reference parse_reference(std::string_view text);
+
+}  // namespace longship::image
