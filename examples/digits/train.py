@@ -2,7 +2,7 @@
 """Handwritten digits on any number of ranks: the same script for one process and for many.
 
 Each rank trains on its own part of the data; the optimiser averages the gradients over all ranks. Rank 0 writes
-model.pt and metrics.jsonl into the working directory.
+model.pt and metrics.jsonl into the working directory, and checkpoints from which a job that was stopped goes on.
 """
 import argparse
 import json
@@ -11,7 +11,7 @@ import time
 import longship
 import longship.torch as hvd
 import torch
-from longship import trace
+from longship import checkpoint, trace
 from sklearn.datasets import load_digits
 
 BATCH = 128  # over all ranks together
@@ -53,8 +53,20 @@ optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
 hvd.broadcast_parameters(model.state_dict(), root_rank=0)
 
-metrics = []
-for epoch in range(1, EPOCHS + 1):
+# Where an earlier attempt at this job got to; nothing at the first.
+checkpoints = checkpoint.Checkpoint()
+done, metrics = 0, []
+found = checkpoints.load()
+if found is not None:
+    done, state = found
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    torch.set_rng_state(state["random"])
+    metrics = state["metrics"]
+    if hvd.rank() == 0:
+        print(f"going on after epoch {done}", flush=True)
+
+for epoch in range(done + 1, EPOCHS + 1):
     begun = time.monotonic()
     for x, y in trace.batches(batches(images[training], labels[training], epoch)):
         optimizer.zero_grad()
@@ -65,6 +77,16 @@ for epoch in range(1, EPOCHS + 1):
     rate = len(training) // BATCH * BATCH / (time.monotonic() - begun)
     longship.progress(epoch, EPOCHS, **{"loss": mean, "samples/s": rate})
     metrics.append({"epoch": epoch, "loss": mean})
+    if checkpoints.due():
+        checkpoints.save(
+            epoch,
+            {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "random": torch.get_rng_state(),
+                "metrics": metrics,
+            },
+        )
 
 if hvd.rank() == 0:
     with torch.no_grad():

@@ -7,8 +7,9 @@ use: where it is in its training, for the live line and the report.
 from __future__ import annotations
 
 from ._library import LongshipError, library
+from . import checkpoint
 
-__all__ = ["LongshipError", "progress"]
+__all__ = ["LongshipError", "checkpoint", "progress"]
 __version__ = "0.1.0"
 
 

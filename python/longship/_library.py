@@ -60,6 +60,7 @@ _SIGNATURES = {
         [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
     ),
     "longship_barrier": (ctypes.c_int, [ctypes.c_char_p]),
+    "longship_checkpoint_wanted": (ctypes.c_uint32, []),
     "longship_now": (ctypes.c_int64, []),
     "longship_recording": (ctypes.c_int, []),
     "longship_span": (ctypes.c_int, [ctypes.c_int, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64]),
@@ -157,6 +158,9 @@ class Library:
 
     def gathered(self, handle: int, address: int, size: int) -> None:
         self._checked(self._c.longship_gathered(handle, address, size))
+
+    def checkpoints_wanted(self) -> int:
+        return self._c.longship_checkpoint_wanted()
 
     def now(self) -> int:
         return self._c.longship_now()

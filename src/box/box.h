@@ -47,6 +47,9 @@ struct Spec {
   bool fake_root = false;
   // Inside. Empty: the caller's, which is let in if the image has none of that name, else "/".
   std::string working_directory;
+  // A name: whoever enters a box of this name while it lasts comes into the same one, made by the first (the
+  // rest of its spec counts). Empty: a box of its own. join.h tells how.
+  std::string join = {};
 };
 
 // How a SquashFS root was made visible; `longship -v` and doctor tell.
@@ -61,6 +64,14 @@ Way enter(const Spec& spec);
 // Longship set, over that `chosen` (--env, [env]). The rule is in docs/containers.md.
 [[nodiscard]] Environment boxed_environment(const Environment& image, const Environment& host,
                                             const Environment& chosen);
+
+// Whether this process is the keeper of a box that several share (join.h): whoever cleans up after ranks lets
+// it be, for others may still be inside, and it ends by itself.
+[[nodiscard]] bool is_keeper(pid_t process);
+
+// The directories in which a batch system's PMIx server is reached, as its variables name them: an MPI rank
+// in a box needs them.
+[[nodiscard]] std::vector<Bind> launcher_directories(const Environment& host);
 
 // Replaces the process; looked up in the box's PATH. Exit codes as a shell: 127 not found, 126 not
 // executable.

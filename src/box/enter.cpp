@@ -22,6 +22,7 @@
 #include "fittings.h"
 #include "identity.h"
 #include "image_root.h"
+#include "join.h"
 #include "layers.h"
 #include "mounts.h"
 #include "namespaces.h"
@@ -86,10 +87,24 @@ Way enter_steps(const Spec& spec) {
   return image.way();
 }
 
+Way enter_together(const Spec& spec) {
+  const Caller caller = find_caller();
+  Meeting meeting(spec.join);
+  if (meeting.is_open()) {
+    const Way way = meeting.join();
+    go_to(spec.working_directory, caller.working_directory);
+    return way;
+  }
+  const Way way = enter_steps(spec);
+  meeting.open(way);
+  return way;
+}
+
 }  // namespace
 
 Way enter(const Spec& spec) {
-  return within("cannot enter the box", [&] { return enter_steps(spec); });
+  return within("cannot enter the box",
+                [&] { return spec.join.empty() ? enter_steps(spec) : enter_together(spec); });
 }
 
 }  // namespace longship::box

@@ -119,4 +119,16 @@ Environment boxed_environment(const Environment& image, const Environment& host,
   return result;
 }
 
+std::vector<Bind> launcher_directories(const Environment& host) {
+  std::vector<Bind> binds;
+  for (const char* name : {"PMIX_SERVER_TMPDIR", "PMIX_SYSTEM_TMPDIR", "PMIX_SERVER_NSPACE_TMPDIR"}) {
+    const auto found = host.find(name);
+    if (found == host.end() || !found->second.starts_with('/')) continue;
+    const auto same = [&](const Bind& bind) { return bind.from == found->second; };
+    if (std::none_of(binds.begin(), binds.end(), same))
+      binds.push_back({.from = found->second, .to = found->second, .optional = true});
+  }
+  return binds;
+}
+
 }  // namespace longship::box

@@ -72,7 +72,7 @@ void Fittings::mount_in(const std::string& root, const std::string& proc) const 
       const Fd target = open_place(fitting.to);
       const std::string at = path_of(target.get(), proc);
       if (fitting.from)
-        bind(path_of(fitting.from.get(), proc), at);
+        bind_mount(path_of(fitting.from.get(), proc), at);
       else
         mount_tmpfs(at, "mode=1777");
       if (!fitting.read_only) return;

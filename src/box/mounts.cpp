@@ -37,7 +37,7 @@ void mount_tmpfs(const std::string& at, const char* options) {
     throw Error::from_errno(errno, "cannot mount a tmpfs at {}", at);
 }
 
-void bind(const std::string& from, const std::string& to) {
+void bind_mount(const std::string& from, const std::string& to) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     throw Error::from_errno(errno, "cannot bind it");
 }
@@ -68,7 +68,7 @@ void exchange_root(const std::string& root, const std::string& old) {
   enter_directory(root);
   if (::syscall(SYS_pivot_root, ".", old.c_str()) != 0) {
     if (errno != EINVAL) throw Error::from_errno(errno, "cannot make {} the root", root);
-    bind("/", old);
+    bind_mount("/", old);
     cover_root();
   }
   enter_directory("/");

@@ -14,7 +14,8 @@ namespace longship::box {
 void mount_tmpfs(const std::string& at, const char* options);
 
 // With everything mounted below it: in a user namespace what covers a directory may not be taken off.
-void bind(const std::string& from, const std::string& to);
+// (Not called bind: for two strings the compiler may then prefer std::bind, which does nothing.)
+void bind_mount(const std::string& from, const std::string& to);
 
 // The mount at `at` and all below it; flags that are locked (nosuid, nodev, noexec) stay.
 void make_read_only(const std::string& at);

@@ -25,7 +25,7 @@ class Underlay {
   explicit Underlay(const Layers& layers) : layers_(layers) {}
 
   void bind_image() {
-    bind(layers_.image, layers_.root);
+    bind_mount(layers_.image, layers_.root);
     make_read_only(layers_.root);
     reopen();
   }
@@ -47,7 +47,7 @@ class Underlay {
     write_all(file.get(), content.bytes);
     add_file(content.path);
     const Place place = find_place(root_.get(), content.path);
-    bind(source, layers_.root + "/" + place.path);
+    bind_mount(source, layers_.root + "/" + place.path);
   }
 
   // The tmpfs directories were writable while they were filled.
@@ -118,7 +118,7 @@ class Underlay {
     const int made =
         S_ISDIR(about.st_mode) ? ::mkdir(to.c_str(), 0755) : ::mknod(to.c_str(), S_IFREG | 0644, 0);
     if (made != 0) throw Error::from_errno(errno, "cannot take over {}", name);
-    within(name, [&] { bind(path_of(source.get(), layers_.proc), to); });
+    within(name, [&] { bind_mount(path_of(source.get(), layers_.proc), to); });
   }
 
   const Layers& layers_;

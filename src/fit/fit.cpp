@@ -48,13 +48,44 @@ Finding judge_kernel(const Version& least, const HostFacts& host) {
       "start from an older distribution's image"};
 }
 
+std::string name_of(std::string_view family) {
+  return family == "openmpi" ? "Open MPI" : family == "mpich" ? "MPICH" : std::string(family);
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string list;
+  for (const auto& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
+Finding judge_mpi(const ImageFacts& image, const HostFacts& host) {
+  const auto family = mpi_family(image.mpi), given = mpi_family(host.mpi);
+  if (family.empty())
+    return {"MPI", Fit::limited, "no MPI library was found in the image, and the job is an MPI program",
+            "build the image with Open MPI or MPICH in it"};
+  const auto wanted = pmi_of(family);
+  if (!given.empty() && given != family)
+    return {"MPI", Fit::none,
+            fmt::format("the image has {}, the MPI of the site is {}", name_of(family), name_of(given)),
+            fmt::format("build a variant of the image with {}", name_of(given))};
+  if (!host.pmi.empty() && !wanted.empty() && !offers(host.pmi, wanted))
+    return {"MPI", Fit::none,
+            fmt::format("the image's {} needs a launcher that speaks {}, and the one of the site offers {}",
+                        name_of(family), wanted, list_of(host.pmi)),
+            offers(host.pmi, "pmix")   ? "build a variant of the image with Open MPI"
+            : offers(host.pmi, "pmi2") ? "build a variant of the image with MPICH"
+                                       : fmt::format("ask the centre for Slurm's {} plugin", wanted)};
+  return {"MPI", Fit::good, fmt::format("{}, started through {}", image.mpi, wanted), ""};
+}
+
 }  // namespace
 
-std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host) {
+std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host, bool mpi_job) {
   std::vector<Finding> findings;
   if (!image.architecture.empty()) findings.push_back(judge_architecture(image, host));
   if (image.least_kernel) findings.push_back(judge_kernel(*image.least_kernel, host));
   findings.push_back(judge_library(image));
+  if (mpi_job) findings.push_back(judge_mpi(image, host));
   return findings;
 }
 
@@ -62,6 +93,20 @@ Fit worst(std::span<const Finding> findings) {
   Fit worst = Fit::good;
   for (const auto& finding : findings) worst = std::max(worst, finding.fit);
   return worst;
+}
+
+std::string mpi_family(std::string_view mpi) {
+  return std::string(mpi.substr(0, mpi.find(' ')));
+}
+
+std::string_view pmi_of(std::string_view family) {
+  return family == "openmpi" ? "pmix" : family == "mpich" ? "pmi2" : "";
+}
+
+bool offers(std::span<const std::string> pmi, std::string_view wanted) {
+  return std::any_of(pmi.begin(), pmi.end(), [&](std::string_view one) {
+    return one == wanted || (one.starts_with(wanted) && one[wanted.size()] == '_');
+  });
 }
 
 std::string_view kernel_architecture(std::string_view name) {

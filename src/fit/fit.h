@@ -19,11 +19,14 @@ struct ImageFacts {
   std::string architecture;             // "x86_64" or "amd64"; empty: not known
   std::optional<Version> glibc;         // of the image; nothing: it has another C library, or none
   std::optional<Version> least_kernel;  // what its C library starts on, from the ABI note of its libc.so.6
+  std::string mpi = {};                 // "openmpi 4.1.4", "mpich 4.0.2"; empty: none was found
 };
 
 struct HostFacts {
   std::string architecture;  // as uname tells
   Version kernel;
+  std::string mpi = {};               // the site's own, as above; empty: none, or not known
+  std::vector<std::string> pmi = {};  // what its launcher speaks: "pmix", "pmi2"; empty: not known
 };
 
 enum class Fit {
@@ -33,15 +36,24 @@ enum class Fit {
 };
 
 struct Finding {
-  std::string about;  // "architecture", "C library", "kernel"
+  std::string about;  // "architecture", "C library", "kernel", "MPI"
   Fit fit = Fit::good;
   std::string reason;
   std::string remedy;  // empty if nothing needs one
 };
 
-// One finding for each thing that could be compared, in the order in which they would go wrong.
-[[nodiscard]] std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host);
+// One finding for each thing that could be compared, in the order in which they would go wrong. `mpi_job`:
+// the MPI launcher of the host starts the ranks, with the image's MPI in them.
+[[nodiscard]] std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host,
+                                           bool mpi_job = false);
 [[nodiscard]] Fit worst(std::span<const Finding> findings);
+
+// "openmpi" of "openmpi 4.1.4".
+[[nodiscard]] std::string mpi_family(std::string_view mpi);
+// The interface by which a family's ranks find their launcher: "pmix" or "pmi2"; empty for an unknown family.
+[[nodiscard]] std::string_view pmi_of(std::string_view family);
+// Whether `pmi`, as `srun --mpi=list` tells it ("pmix_v4" too), has the one that is wanted.
+[[nodiscard]] bool offers(std::span<const std::string> pmi, std::string_view wanted);
 
 // Images say "amd64", kernels "x86_64": the kernel's word for either.
 [[nodiscard]] std::string_view kernel_architecture(std::string_view name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan carried out on all nodes of an allocation: the launcher's side, and the helper's, of which srun
-// starts one per node. frames.h tells what they say to each other.
+// A plan carried out through helpers: the launcher's side, and the helper's, of which srun starts one per
+// node, or an MPI launcher one per rank (mpi.h). frames.h tells what they say to each other.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +14,19 @@ namespace longship::launch {
 [[nodiscard]] Result run_across(const Plan& plan, const std::vector<std::string>& helper, Screen& screen,
                                 Surroundings& surroundings);
 
-// The node's side: plan from stdin, frames to stdout. Returns 0 if the launcher has been told everything.
+// The same with another program that starts the helpers.
+struct Starter {
+  std::vector<std::string> command;
+  // A listening socket, to which each helper comes, and its path as they see it. Without one all of them
+  // speak through the program's own input and output.
+  int meeting = -1;
+  std::string meeting_path = {};
+};
+[[nodiscard]] Result run_helpers(const Plan& plan, const Starter& starter, Screen& screen,
+                                 Surroundings& surroundings);
+
+// The helper's side: plan from stdin, frames to stdout; or both through the socket that LONGSHIP_LAUNCHER
+// names. Returns 0 if the launcher has been told everything.
 int help();
 
 }  // namespace longship::launch

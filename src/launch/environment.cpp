@@ -20,6 +20,7 @@ Environment of_place(const Plan& plan, const RankPlace& place, const Rendezvous&
       {"LONGSHIP_SECRET", plan.secret},
   };
   if (place.rendezvous_fd >= 0) variables["LONGSHIP_RENDEZVOUS_FD"] = number(place.rendezvous_fd);
+  if (!place.control.empty()) variables["LONGSHIP_CONTROL"] = place.control;
   if (!plan.record.empty()) variables["LONGSHIP_RECORD"] = plan.record.string();
   return variables;
 }
@@ -39,6 +40,7 @@ Environment rank_environment(const Plan& plan, const RankPlace& place, const Ren
   // An outer launcher's rendezvous is not ours: only what is set below may be there.
   result.erase("LONGSHIP_RENDEZVOUS_FD");
   result.erase("LONGSHIP_RECORD");
+  result.erase("LONGSHIP_CONTROL");
   for (const auto& [name, value] : chosen) result[name] = value;
   for (const auto& [name, value] : of_place(plan, place, rendezvous)) result[name] = value;
   return result;

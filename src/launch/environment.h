@@ -14,7 +14,8 @@ struct RankPlace {
   int local_rank = 0;
   std::string node_name;
   int threads = 1;
-  int rendezvous_fd = -1;  // rank 0 only
+  int rendezvous_fd = -1;    // rank 0 only
+  std::string control = {};  // the path of the control page, as the rank sees it; empty: none
 };
 
 // `host` is the environment of the node's helper. Without a box it is inherited; with one, the box's rule

@@ -3,7 +3,7 @@
 // stdin to every task and stdout back), so that nothing has to listen, no file has to appear on a shared file
 // system, and the death of either side is seen by the other as the end of a stream.
 //
-//   launcher → helpers, a line each:  the plan; the rendezvous; "stop"
+//   launcher → helpers, a line each:  the plan; the rendezvous; then orders: "checkpoint", "stop"
 //   helper → launcher, frames:        KIND NUMBER " " payload "\n"
 //     o, e  the payload is a line of rank NUMBER's stdout or stderr
 //     c     the payload is a word (JSON) from the helper of node NUMBER
@@ -23,6 +23,10 @@
 #include "output.h"
 
 namespace longship::launch {
+
+// Orders of the launcher. Whatever else it says, or its end, means: stop.
+inline constexpr std::string_view checkpoint_order = "checkpoint";  // ask the ranks for one, and go on
+inline constexpr std::string_view stop_order = "stop";
 
 // Words of a helper.
 struct Hello {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The helper on a node, from its first line of input to its last word.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
 
 #include "across.h"
 #include "base/error.h"
@@ -36,7 +41,7 @@ class Orders {
       poll.wait(1s);
     }
   }
-  [[nodiscard]] bool more() const { return !buffer_.empty(); }
+  [[nodiscard]] std::string rest() { return std::move(buffer_); }
 
  private:
   void read() {
@@ -55,16 +60,69 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-int number_of_this_node(const Plan& plan) {
-  const auto text = variable("SLURM_NODEID");
-  int node = -1;
-  std::from_chars(text.data(), text.data() + text.size(), node);
-  if (node < 0 || node >= plan.nodes())
-    throw Error("SLURM_NODEID is \"{}\", and the plan has {} nodes", text, plan.nodes());
-  return node;
+int number_from(const char* name) {
+  const auto text = variable(name);
+  int number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
-Ended run_ranks(const Plan& plan, int node, Orders& orders, Interruptions& interruptions, FrameSink& sink) {
+// Which part of the plan is ours.
+struct Part {
+  int number = 0;  // of this helper
+  int node = 0;
+  int only = -1;  // of the node's ranks; -1: all
+};
+
+Part node_of_this_process(const Plan& plan) {
+  const int node = number_from("SLURM_NODEID");
+  if (node < 0 || node >= plan.nodes())
+    throw Error("SLURM_NODEID is \"{}\", and the plan has {} nodes", variable("SLURM_NODEID"), plan.nodes());
+  return {node, node, -1};
+}
+
+// As the launcher of the MPI numbers its tasks.
+Part task_of_this_process(const Plan& plan) {
+  int rank = -1;
+  for (const char* name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (rank < 0) rank = number_from(name);
+  }
+  if (rank < 0 || rank >= plan.size())
+    throw Error(
+        "the MPI launcher did not tell which of the {} ranks this is: it set neither SLURM_PROCID, "
+        "PMIX_RANK, OMPI_COMM_WORLD_RANK nor PMI_RANK",
+        plan.size());
+  int node = 0;
+  while (node + 1 < plan.nodes() && plan.first_rank(node + 1) <= rank) ++node;
+  return {rank, node, rank - plan.first_rank(node)};
+}
+
+// One box for all ranks of the node, and in it what they need to reach their launcher.
+void prepare_box(Plan& plan) {
+  if (!plan.mpi || !plan.box) return;
+  auto& spec = plan.box->spec;
+  if (!spec.join.empty()) spec.join += "@" + name_of_this_node();
+  for (const auto& bind : box::launcher_directories(current_environment())) spec.binds.push_back(bind);
+}
+
+// With several helpers on a machine the starter's pipes would mix what they say.
+void come_to_the_launcher() {
+  const auto path = variable("LONGSHIP_LAUNCHER");
+  if (path.empty()) return;
+  ::unsetenv("LONGSHIP_LAUNCHER");  // for us, not for what the ranks may launch
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  if (path.size() >= sizeof at.sun_path) throw Error("LONGSHIP_LAUNCHER is too long: {}", path);
+  std::memcpy(at.sun_path, path.c_str(), path.size());
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+      ::dup2(socket.get(), 0) < 0 || ::dup2(socket.get(), 1) < 0)
+    throw Error::from_errno(errno, "cannot reach the launcher at {}", path);
+}
+
+Ended run_ranks(const Plan& plan, const Part& part, Orders& orders, Interruptions& interruptions,
+                FrameSink& sink) {
+  const int node = part.number;
   std::optional<Bound> bound;
   if (node == 0) {
     bound = bind_rendezvous(
@@ -72,26 +130,29 @@ Ended run_ranks(const Plan& plan, int node, Orders& orders, Interruptions& inter
     sink.say(node, bound->at);
   }
   const auto rendezvous = rendezvous_from_json(orders.line(sink));
-  if (orders.more()) return {Cause::stopped, 128 + SIGTERM};
   Surroundings surroundings{interruptions, sink, nullptr};
   surroundings.orders = 0;
+  surroundings.orders_begun = orders.rest();
   surroundings.failed = [&](const FailedRank& failed) { sink.say(node, Failed{failed}); };
-  const auto result =
-      run_node(plan, node, name_of_this_node(), rendezvous, bound ? &*bound : nullptr, surroundings);
+  const auto result = run_node(plan, part.node, name_of_this_node(), rendezvous, bound ? &*bound : nullptr,
+                               surroundings, part.only);
   return {result.cause, result.exit_code};
 }
 
 }  // namespace
 
 int help() {
+  come_to_the_launcher();
   Interruptions interruptions;
   Orders orders(interruptions);
   FrameSink sink(1);
-  const auto plan = plan_from_json(orders.line(sink));
-  const int node = number_of_this_node(plan);
+  auto plan = plan_from_json(orders.line(sink));
+  prepare_box(plan);
+  const auto part = plan.mpi ? task_of_this_process(plan) : node_of_this_process(plan);
+  const int node = part.number;
   sink.say(node, Hello{name_of_this_node()});
   try {
-    sink.say(node, run_ranks(plan, node, orders, interruptions, sink));
+    sink.say(node, run_ranks(plan, part, orders, interruptions, sink));
   } catch (const Interrupted& stopped) {
     sink.say(node, Ended{Cause::signal, stopped.exit_code()});
   } catch (const Error& error) {

@@ -28,6 +28,10 @@ void tell(const Result& result) {
     case Cause::rank_failed:
       break;
   }
+  if (!result.failure)
+    return complain(
+        fmt::format("the MPI ended all ranks, with exit code {}: a rank called MPI_Abort, or was lost",
+                    result.exit_code));
   std::string text = result.failure->sentence();
   if (!result.failure->last_lines.empty()) text += "; the last it said on stderr:";
   complain(text);

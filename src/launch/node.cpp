@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
+#include "control.h"
 #include "cores.h"
 #include "environment.h"
+#include "frames.h"
 #include "poll.h"
 #include "ranks.h"
 
@@ -24,7 +27,8 @@ constexpr milliseconds tick_interval{200};
 constexpr std::size_t portion = 64u << 10;  // of one rank's output before the others get their turn
 
 std::vector<RankStart> starts_of(const Plan& plan, int node, const std::string& node_name,
-                                 const Rendezvous& rendezvous, const Bound* bound) {
+                                 const Rendezvous& rendezvous, const Bound* bound, const std::string& control,
+                                 int only) {
   const auto cores = allowed_cores();
   const int ranks = plan.ranks[static_cast<std::size_t>(node)];
   const auto shares = divide(cores, ranks, plan.threads_per_rank);
@@ -32,29 +36,45 @@ std::vector<RankStart> starts_of(const Plan& plan, int node, const std::string& 
     explain("{} ranks on {} cores: they share them", ranks, cores.size());
   const auto host = current_environment();
   std::vector<RankStart> starts;
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = std::max(only, 0); rank < (only < 0 ? ranks : only + 1); ++rank) {
     const auto& share = shares[static_cast<std::size_t>(rank)];
     const bool first = node == 0 && rank == 0;
     const int inherited = first && bound != nullptr ? bound->listening.get() : -1;
-    const RankPlace place{node, rank, node_name, threads_for(share, plan.threads_per_rank), inherited};
+    const RankPlace place{node,      rank,   node_name, threads_for(share, plan.threads_per_rank),
+                          inherited, control};
     starts.push_back({plan.command, rank_environment(plan, place, rendezvous, host),
                       plan.bind ? share : Cores{}, inherited});
   }
   return starts;
 }
 
+// The box of the plan, with the control page let in.
+std::optional<box::Spec> box_of(const Plan& plan, const Control& control) {
+  if (!plan.box) return {};
+  box::Spec spec = plan.box->spec;
+  if (control.there()) spec.binds.push_back({control.file(), control_in_the_box, true});
+  return spec;
+}
+
+std::string control_path(const Plan& plan, const Control& control) {
+  if (!control.there()) return {};
+  return plan.box ? control_in_the_box : control.path_of_descriptor();
+}
+
 class Node {
  public:
-  Node(const Plan& plan, int node, std::string name, std::vector<RankStart> starts,
-       Surroundings& surroundings)
-      : first_(plan.first_rank(node)),
+  Node(const Plan& plan, int first_rank, std::string name, const std::vector<RankStart>& starts,
+       const std::optional<box::Spec>& box, Control& control, Surroundings& surroundings)
+      : first_(first_rank),
         name_(std::move(name)),
         around_(surroundings),
+        control_(control),
         files_(plan.output, first_, static_cast<int>(starts.size())),
         tails_(starts.size()),
         supervisor_(static_cast<int>(starts.size()), plan.grace),
         // In a box its own working directory is where enter() left us.
-        ranks_(starts, plan.box ? &plan.box->spec : nullptr, plan.directory.string()) {
+        ranks_(starts, box ? &*box : nullptr, plan.directory.string()) {
+    order_lines_.feed(around_.orders_begun, [this](std::string_view line) { obey(line); });
     for (const auto& pipes : ranks_.outputs) {
       ::fcntl(pipes.out.get(), F_SETFL, O_NONBLOCK);
       ::fcntl(pipes.err.get(), F_SETFL, O_NONBLOCK);
@@ -69,6 +89,9 @@ class Node {
   void on_events();
   void await_signal();
   void take_signals();
+  void read_orders();
+  void obey(std::string_view order);
+  void ask_for_checkpoint();
   bool read_portion(std::size_t rank, Stream stream);  // false: nothing more for now
   void read_all();
   [[nodiscard]] milliseconds patience() const;
@@ -77,6 +100,7 @@ class Node {
   int first_;
   std::string name_;
   Surroundings& around_;
+  Control& control_;
   RankFiles files_;
   std::vector<Tail> tails_;
   Supervisor supervisor_;
@@ -84,6 +108,8 @@ class Node {
   bool gone_ = false;
   bool told_ = false;
   bool orders_open_ = true;
+  bool checkpoint_asked_ = false;
+  LineSplitter order_lines_;
 };
 
 Result Node::run() {
@@ -91,6 +117,7 @@ Result Node::run() {
     turn(patience());
     if (around_.tick) around_.tick();
     if (around_.stop && around_.stop()) feed(StopRequested{});
+    if (!checkpoint_asked_ && around_.checkpoint && around_.checkpoint()) ask_for_checkpoint();
     feed(TimePassed{});
   }
   read_all();
@@ -112,10 +139,7 @@ milliseconds Node::patience() const {
 void Node::turn(milliseconds patience) {
   Poll poll;
   poll.add(around_.interruptions.fd(), POLLIN, [this] { take_signals(); });
-  poll.add(orders_open_ ? around_.orders : -1, POLLIN, [this] {
-    orders_open_ = false;
-    feed(StopRequested{});
-  });
+  poll.add(orders_open_ ? around_.orders : -1, POLLIN, [this] { read_orders(); });
   add_outlets(poll, around_.sink);
   if (!is_full(around_.sink)) {
     for (std::size_t rank = 0; rank < ranks_.outputs.size(); ++rank) {
@@ -129,6 +153,7 @@ void Node::turn(milliseconds patience) {
 
 void Node::on_events() {
   while (const auto event = ranks_.next()) {
+    if (std::holds_alternative<AllStarted>(*event)) control_.forget_name();  // the box has it
     if (const auto* ended = std::get_if<OneEnded>(&*event)) {
       if (ended->ending.signal == SIGTERM) await_signal();
       feed(RankEnded{ended->rank, ended->ending});
@@ -150,6 +175,26 @@ void Node::await_signal() {
 
 void Node::take_signals() {
   while (const auto number = around_.interruptions.take()) feed(SignalReceived{*number});
+}
+
+void Node::read_orders() {
+  char buffer[4096];
+  const auto got = ::read(around_.orders, buffer, sizeof buffer);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (got <= 0) return obey(stop_order);
+  order_lines_.feed({buffer, static_cast<std::size_t>(got)}, [this](std::string_view line) { obey(line); });
+}
+
+// A word that is not known can only be from a launcher that is not ours: better to end than to misunderstand.
+void Node::obey(std::string_view order) {
+  if (order == checkpoint_order) return ask_for_checkpoint();
+  orders_open_ = false;
+  feed(StopRequested{});
+}
+
+void Node::ask_for_checkpoint() {
+  if (std::exchange(checkpoint_asked_, true)) return;
+  control_.ask_for_checkpoint();
 }
 
 void Node::feed(const Input& input) {
@@ -199,8 +244,14 @@ std::string FailedRank::sentence() const {
 }
 
 Result run_node(const Plan& plan, int node, const std::string& node_name, const Rendezvous& rendezvous,
-                const Bound* bound, Surroundings& surroundings) {
-  return Node(plan, node, node_name, starts_of(plan, node, node_name, rendezvous, bound), surroundings).run();
+                const Bound* bound, Surroundings& surroundings, int only) {
+  Control control;
+  const auto box = box_of(plan, control);
+  const auto path = control_path(plan, control);
+  if (!box) control.forget_name();
+  const auto starts = starts_of(plan, node, node_name, rendezvous, bound, path, only);
+  return Node(plan, plan.first_rank(node) + std::max(only, 0), node_name, starts, box, control, surroundings)
+      .run();
 }
 
 }  // namespace longship::launch

@@ -35,13 +35,19 @@ struct Surroundings {
   Sink& sink;
   std::function<void()> tick;            // a few times a second: progress is drawn, time limits are kept
   std::function<bool()> stop = nullptr;  // asked after each tick: true if the ranks are to be stopped
-  int orders = -1;                       // a descriptor on which any word, or its end, means: stop
+  // Asked after each tick; the first time it is true, the ranks of all nodes are asked for a checkpoint
+  // (docs/training.md), and go on.
+  std::function<bool()> checkpoint = nullptr;
+  int orders = -1;                // a descriptor with a launcher's words (frames.h); its end means: stop
+  std::string orders_begun = {};  // what was read from it before
   std::function<void(const FailedRank&)> failed =
       nullptr;  // at once, while the other ranks are being stopped
 };
 
-// `bound` has the listening socket if rank 0 is on this node.
+// `bound` has the listening socket if rank 0 is on this node. `only`: one of the node's ranks, the others are
+// somebody else's; -1: all.
 [[nodiscard]] Result run_node(const Plan& plan, int node, const std::string& node_name,
-                              const Rendezvous& rendezvous, const Bound* bound, Surroundings& surroundings);
+                              const Rendezvous& rendezvous, const Bound* bound, Surroundings& surroundings,
+                              int only = -1);
 
 }  // namespace longship::launch

@@ -69,6 +69,7 @@ Value box_to_value(const Boxed& boxed) {
   table.set("unpacked", spec.unpacked.string());
   table.set("fake_root", spec.fake_root);
   table.set("working_directory", spec.working_directory);
+  table.set("join", spec.join);
   table.set("environment", variables(boxed.environment));
   return table;
 }
@@ -87,6 +88,7 @@ Boxed read_box(const Fields& fields) {
   spec.unpacked = fields.text("unpacked");
   spec.fake_root = fields.flag("fake_root", false);
   spec.working_directory = fields.text("working_directory");
+  spec.join = fields.text("join", "");
   boxed.environment = read_variables(fields, "environment");
   return boxed;
 }
@@ -126,6 +128,7 @@ std::string to_json(const Plan& plan) {
   table.set("ranks", std::move(ranks));
   table.set("threads_per_rank", plan.threads_per_rank);
   table.set("bind", plan.bind);
+  table.set("mpi", plan.mpi);
   table.set("directory", plan.directory.string());
   table.set("output", plan.output.string());
   table.set("record", plan.record.string());
@@ -137,19 +140,21 @@ std::string to_json(const Plan& plan) {
 Plan plan_from_json(std::string_view text) {
   const Value document = formats::parse_json(text, "plan");
   const Fields fields(document, "",
-                      {"command", "environment", "box", "ranks", "threads_per_rank", "bind", "directory",
-                       "output", "record", "secret", "grace_ms"});
+                      {"command", "environment", "box", "ranks", "threads_per_rank", "bind", "mpi",
+                       "directory", "output", "record", "secret", "grace_ms"});
   Plan plan;
   plan.command = fields.words("command");
   plan.environment = read_variables(fields, "environment");
-  if (const auto boxed = fields.table("box", {"root", "binds", "home", "private_tmp", "writable", "upper",
-                                              "unpacked", "fake_root", "working_directory", "environment"}))
+  if (const auto boxed =
+          fields.table("box", {"root", "binds", "home", "private_tmp", "writable", "upper", "unpacked",
+                               "fake_root", "working_directory", "join", "environment"}))
     plan.box = read_box(*boxed);
   plan.ranks.clear();
   for (const auto& count : fields.required("ranks").array())
     plan.ranks.push_back(static_cast<int>(count.integer()));
   plan.threads_per_rank = static_cast<int>(fields.integer("threads_per_rank", {0, 1 << 20}));
   plan.bind = fields.flag("bind", true);
+  plan.mpi = fields.flag("mpi", false);
   plan.directory = fields.text("directory");
   plan.output = fields.text("output");
   plan.record = fields.text("record");

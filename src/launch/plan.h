@@ -26,6 +26,7 @@ struct Plan {
   std::vector<int> ranks = {1};  // on each node; their number is the number of nodes
   int threads_per_rank = 0;      // 0: the node's cores, divided
   bool bind = true;              // each rank to its own cores
+  bool mpi = false;              // each rank is a task of the MPI launcher, with a helper of its own (mpi.h)
   std::filesystem::path
       directory;  // where ranks start; empty: where the launcher is. In a box, a path inside it.
   std::filesystem::path output;  // rank-00000.out and .err go there; empty: only to the screen

@@ -51,7 +51,8 @@ void sweep() {
     while (reap_one(pid)) {
     }
     if (pid < 0) return;  // no child is left
-    const auto children = children_of_this_process();
+    auto children = children_of_this_process();
+    std::erase_if(children, box::is_keeper);  // it belongs to the ranks of other helpers too
     if (children.empty()) return;
     for (const pid_t child : children) ::kill(child, SIGKILL);
     std::this_thread::sleep_for(1ms);

@@ -62,6 +62,36 @@ TEST(FitTest, WhatIsNotKnownIsNotJudged) {
   EXPECT_EQ(findings[0].about, "C library");
 }
 
+Finding about_mpi(const std::string& image, const std::string& host, std::vector<std::string> pmi) {
+  ImageFacts facts{"x86_64", Version(2, 36), {}};
+  facts.mpi = image;
+  return about(verdict(facts, {"x86_64", Version(5, 14), host, std::move(pmi)}, true), "MPI");
+}
+
+TEST(FitTest, AnMpiJobNeedsAnImageOfTheSitesFamily) {
+  EXPECT_EQ(about_mpi("openmpi 4.1.4", "openmpi 5.0", {"none", "pmix", "pmix_v4"}).fit, Fit::good);
+  const auto wrong = about_mpi("openmpi 4.1.4", "mpich 4.0.2", {});
+  EXPECT_EQ(wrong.fit, Fit::none);
+  EXPECT_EQ(wrong.reason, "the image has Open MPI, the MPI of the site is MPICH");
+  EXPECT_EQ(wrong.remedy, "build a variant of the image with MPICH");
+}
+
+TEST(FitTest, AnMpiJobNeedsALauncherThatSpeaksItsLanguage) {
+  EXPECT_EQ(about_mpi("openmpi 4.1.4", "", {"pmix_v4"}).fit, Fit::good);
+  EXPECT_EQ(about_mpi("mpich 4.0.2", "", {"none", "pmi2"}).fit, Fit::good);
+  const auto wrong = about_mpi("openmpi 4.1.4", "", {"none", "pmi2"});
+  EXPECT_EQ(wrong.fit, Fit::none);
+  EXPECT_THAT(wrong.reason,
+              HasSubstr("needs a launcher that speaks pmix, and the one of the site offers none, pmi2"));
+  EXPECT_THAT(wrong.remedy, HasSubstr("with MPICH"));
+  EXPECT_THAT(about_mpi("mpich", "", {"none"}).remedy, HasSubstr("pmi2 plugin"));
+}
+
+TEST(FitTest, AnMpiJobWithoutKnownHostOrImageIsGivenTheBenefitOfTheDoubt) {
+  EXPECT_EQ(about_mpi("mpich 4.0.2", "", {}).fit, Fit::good);
+  EXPECT_EQ(about_mpi("", "mpich", {"pmi2"}).fit, Fit::limited);
+}
+
 TEST(FitTest, ImagesAndKernelsUseDifferentWordsForOneArchitecture) {
   EXPECT_EQ(kernel_architecture("amd64"), "x86_64");
   EXPECT_EQ(kernel_architecture("arm64"), "aarch64");

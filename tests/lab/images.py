@@ -18,3 +18,17 @@ def image(program, name, suite, *packages):
                               text=True, capture_output=True, check=False, timeout=1500)
         assert made.returncode == 0, made.stderr
     return name
+
+
+def mpi_ring(program, family):
+    """mpi-ring:openmpi or mpi-ring:mpich, built as examples/mpi tells; its MPI is found by looking."""
+    name = f"mpi-ring:{family}"
+    environment = os.environ | {"LONGSHIP_STORE": str(STORE)}
+    if subprocess.run([program, "image", "show", name], env=environment, capture_output=True, check=False).returncode:
+        packages = {"openmpi": ["libopenmpi-dev", "openmpi-bin"], "mpich": ["libmpich-dev", "mpich"]}[family]
+        image(program, f"mpi-base:{family}", "bookworm", "gcc", "libc6-dev", *packages)
+        directory = REPOSITORY / "examples" / "mpi" / "image"
+        made = subprocess.run([program, "image", "build", "-t", name, "-f", directory / family / "Dockerfile", directory],
+                              env=environment, text=True, capture_output=True, check=False, timeout=600)
+        assert made.returncode == 0, made.stderr
+    return name

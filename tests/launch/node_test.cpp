@@ -119,6 +119,48 @@ TEST(Node, StopsWhenAskedTo) {
   EXPECT_EQ(launched.result.exit_code, 143);
 }
 
+// What the control page says, as a rank without any library sees it.
+constexpr const char* until_asked =
+    "until [ $(od -An -tu4 -j12 -N4 $LONGSHIP_CONTROL) -gt 0 ]; do sleep 0.02; done; "
+    "od -An -tu4 -j12 -N4 $LONGSHIP_CONTROL; ls $(readlink -f $LONGSHIP_CONTROL) 2>/dev/null";
+
+Launched launch_and_ask(const Plan& plan) {
+  Launched launched;
+  Interruptions interruptions;
+  Surroundings surroundings{interruptions, launched.collector, nullptr};
+  surroundings.checkpoint = [] { return true; };  // again and again, but the ranks are asked once
+  launched.result = run_here(plan, surroundings);
+  return launched;
+}
+
+TEST(Node, RanksAreAskedForACheckpointOnceAndNothingIsLeft) {
+  auto launched = launch_and_ask(shell(std::string(until_asked) + "; sleep 0.5", 2));
+  EXPECT_EQ(launched.out(0), "          1\n");
+  EXPECT_EQ(launched.out(1), "          1\n");
+}
+
+TEST(Node, RanksInABoxAreAskedToo) {
+  Plan plan = shell(std::string(until_asked) + "; sleep 0.5; stat -c %h $LONGSHIP_CONTROL", 2);
+  plan.box.emplace();
+  plan.box->spec.root = "/";
+  auto launched = launch_and_ask(plan);
+  EXPECT_EQ(launched.out(0), "          1\n/run/longship/control\n0\n");  // no name is left on the host
+}
+
+TEST(Node, OrdersOfALauncherAreObeyed) {
+  Pipe pipe = make_pipe();
+  Collector collector;
+  Interruptions interruptions;
+  Surroundings surroundings{interruptions, collector, nullptr};
+  surroundings.orders = pipe.read.get();
+  surroundings.orders_begun = "checkpoint\n";
+  surroundings.tick = [&] {
+    if (!collector.text[{0, Stream::out}].empty()) write_all(pipe.write.get(), "stop\n");
+  };
+  const auto result = run_here(shell(std::string(until_asked) + "; exec sleep 600", 1), surroundings);
+  EXPECT_EQ(result.cause, Cause::stopped);
+}
+
 TEST(Node, FloodOfOneRankDoesNotDrownTheOther) {
   auto launched = launch(shell("if [ $RANK = 0 ]; then head -c 20000000 /dev/zero; else echo small; fi", 2));
   EXPECT_EQ(launched.out(0).size(), 20'000'000u);

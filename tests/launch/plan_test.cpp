@@ -23,6 +23,7 @@ Plan sample() {
   plan.record = "/runs/x/record";
   plan.secret = std::string(64, 'a');
   plan.grace = std::chrono::milliseconds(1234);
+  plan.mpi = true;
   Boxed boxed;
   boxed.spec.root = "/images/x.sqfs";
   boxed.spec.binds = {{"/a", "/b", true, false}, {"/c", "/d", false, true}};
@@ -42,6 +43,7 @@ TEST(Plan, SurvivesTheWayToANode) {
   EXPECT_EQ(to_json(plan), text);
   EXPECT_EQ(plan.command, sample().command);
   EXPECT_EQ(plan.grace, sample().grace);
+  EXPECT_TRUE(plan.mpi);
   ASSERT_TRUE(plan.box);
   EXPECT_EQ(plan.box->spec.binds[1].to, "/d");
   EXPECT_TRUE(plan.box->spec.binds[1].optional);

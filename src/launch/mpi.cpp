@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "across.h"
+#include "allocation.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "fit/fit.h"
+
+namespace longship::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// For an mpiexec in the box: where we are reached, and the helper.
+constexpr const char* meeting_in_the_box = "/run/longship/mpi";
+constexpr const char* socket_in_the_box = "/run/longship/mpi/socket";
+constexpr const char* helper_in_the_box = "/run/longship/bin";
+
+// What a program says, or nothing if it cannot be run.
+std::string said_by(const std::vector<std::string>& arguments) {
+  try {
+    Pipe pipe = make_pipe();
+    Command command;
+    command.arguments = arguments;
+    command.output = command.errors = pipe.write.get();
+    Process process(command);
+    pipe.write.reset();
+    std::string text;
+    char part[4096];
+    for (ssize_t size = 0; (size = ::read(pipe.read.get(), part, sizeof part)) > 0 && text.size() < 65536;)
+      text.append(part, static_cast<std::size_t>(size));
+    (void)process.wait(5s);
+    return text;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string readable(std::string_view family) {
+  return family == "openmpi" ? "Open MPI" : family == "mpich" ? "MPICH" : "an MPI";
+}
+
+// --- in an allocation
+
+std::string plugin_for(const std::string& family) {
+  const auto wanted = fit::pmi_of(family);
+  if (wanted.empty()) return {};  // the site's own choice
+  const auto offered = pmi_of_this_host();
+  if (offered.empty() || fit::offers(offered, wanted)) return std::string(wanted);
+  throw Error(
+      Failure::impossible,
+      "the image's {} needs a launcher that speaks {}, and srun offers only {}: use an image with {}, or "
+      "ask the centre for Slurm's {} plugin",
+      readable(family), wanted, join(offered, ", "), family == "openmpi" ? "MPICH" : "Open MPI", wanted);
+}
+
+// --- on a plain machine
+
+// A place where the helpers reach us, which nobody else can enter.
+struct Meeting {
+  TemporaryDirectory directory{"longship-mpi"};
+  Fd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+
+  Meeting() {
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    const auto path = (directory.path() / "socket").string();
+    if (path.size() >= sizeof at.sun_path)
+      throw Error("the temporary directory {} has too long a name for a socket: set TMPDIR", path);
+    std::memcpy(at.sun_path, path.c_str(), path.size());
+    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+        ::listen(socket.get(), SOMAXCONN) != 0)
+      throw Error::from_errno(errno, "cannot make a socket at {}", path);
+  }
+};
+
+// The host's launcher of that family; any, if the family is not known. Empty: there is none.
+std::string mpiexec_here(const std::string& wanted, std::string& family) {
+  for (const char* name : {"mpiexec", "mpirun", "mpiexec.openmpi", "mpiexec.hydra", "mpiexec.mpich"}) {
+    family = detail::family_in(said_by({name, "--version"}));
+    if (!family.empty() && (wanted.empty() || family == wanted)) return name;
+  }
+  return {};
+}
+
+template <class... More>
+void add(std::vector<std::string>& words, More&&... more) {
+  (words.emplace_back(std::forward<More>(more)), ...);
+}
+
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+// `longship box` with all that the plan's box has, and the place where we are reached.
+std::vector<std::string> box_around(const Plan& plan, const std::vector<std::string>& helper,
+                                    const Meeting& meeting) {
+  const auto& spec = plan.box->spec;
+  std::vector<std::string> words = {helper.at(0), "box"};
+  const auto bind = [&](const fs::path& from, const fs::path& to, bool read_only) {
+    add(words, "--bind", from.string() + ":" + to.string() + (read_only ? ":ro" : ""));
+  };
+  for (const auto& one : spec.binds)
+    if (!one.optional || fs::exists(one.from)) bind(one.from, one.to, one.read_only);
+  bind(meeting.directory.path(), meeting_in_the_box, false);
+  bind(fs::path(helper.at(0)).parent_path(), helper_in_the_box, true);
+  for (const auto& [name, value] : plan.box->environment) add(words, "--env", name + "=" + value);
+  if (!spec.home) words.emplace_back("--no-home");
+  if (spec.private_tmp) words.emplace_back("--private-tmp");
+  if (spec.writable != box::Writable::no) words.emplace_back("--writable");
+  if (!spec.working_directory.empty()) add(words, "--cwd", spec.working_directory);
+  add(words, spec.root.string(), "--");
+  return words;
+}
+
+Result run_by_mpiexec_in_the_box(Plan plan, const std::string& family, std::vector<std::string> helper,
+                                 Screen& screen, Surroundings& surroundings) {
+  const Meeting meeting;
+  auto words = box_around(plan, helper, meeting);
+  append(words, detail::mpiexec("mpiexec", family, plan.size(), ::geteuid() == 0));
+  helper[0] = fs::path(helper_in_the_box) / fs::path(helper[0]).filename();
+  append(words, helper);
+  plan.environment.insert(plan.box->environment.begin(), plan.box->environment.end());
+  plan.box.reset();  // the helpers are inside already
+  return run_helpers(plan, {words, meeting.socket.get(), socket_in_the_box}, screen, surroundings);
+}
+
+Result run_on_this_machine(const Plan& plan, const std::string& wanted,
+                           const std::vector<std::string>& helper, Screen& screen,
+                           Surroundings& surroundings) {
+  std::string family;
+  const auto program = mpiexec_here(wanted, family);
+  if (program.empty() && plan.box) {
+    explain("no mpiexec of {} here: the image's own starts the ranks", readable(wanted));
+    return run_by_mpiexec_in_the_box(plan, wanted, helper, screen, surroundings);
+  }
+  if (program.empty())
+    throw Error(
+        Failure::impossible,
+        "there is no mpiexec of {} here to start {} ranks: install it, or run the program in an image "
+        "that has one",
+        readable(wanted), plan.size());
+  explain("{} of {} starts the ranks", program, readable(family));
+  const Meeting meeting;
+  auto words = detail::mpiexec(program, family, plan.size(), ::geteuid() == 0);
+  append(words, helper);
+  return run_helpers(plan, {words, meeting.socket.get(), meeting.directory.path() / "socket"}, screen,
+                     surroundings);
+}
+
+// Without an image only the program itself can tell: by the library it is linked with.
+std::string family_of_program(const std::string& name) {
+  try {
+    fs::path path = name;
+    if (name.find('/') == std::string::npos)
+      for (const auto directory : split(current_environment()["PATH"], ':'))
+        if (path = fs::path(directory) / name; fs::exists(path)) break;
+    const auto content = read_file(path, 256u << 20);
+    const auto has = [&](const char* library) { return content.find(library) != std::string::npos; };
+    if (has("libmpi.so.40") || has("libmpi.so.20")) return "openmpi";
+    if (has("libmpich.so.12") || has("libmpi.so.12")) return "mpich";
+  } catch (const Error&) {  // a name that only the ranks' shell will understand
+  }
+  return {};
+}
+
+}  // namespace
+
+Result run_mpi(Plan plan, const std::string& mpi, const std::vector<std::string>& helper, Screen& screen,
+               Surroundings& surroundings) {
+  const auto family = mpi.empty() && !plan.box && !plan.command.empty() ? family_of_program(plan.command[0])
+                                                                        : fit::mpi_family(mpi);
+  plan.mpi = true;
+  if (plan.box) plan.box->spec.join = "mpi-" + make_secret().substr(0, 16);
+  if (plan.directory.empty() && !plan.box) plan.directory = fs::current_path();
+  if (!current_allocation(current_environment()))
+    return run_on_this_machine(plan, family, helper, screen, surroundings);
+  if (family.empty())
+    explain("which MPI the ranks use is not known: srun's default starts them (SLURM_MPI_TYPE)");
+  return run_helpers(plan, {detail::srun_for_mpi(plan, plugin_for(family), helper)}, screen, surroundings);
+}
+
+std::vector<std::string> pmi_of_this_host() {
+  return detail::plugins_in(said_by({"srun", "--mpi=list"}));
+}
+
+// "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4\n"
+std::vector<std::string> detail::plugins_in(std::string_view list) {
+  std::vector<std::string> found;
+  for (auto line : split(list, '\n')) {
+    if (const auto colon = line.find("available:"); colon != std::string_view::npos)
+      line = line.substr(colon + 10);
+    for (auto word : split(line, ' ')) {
+      word = trim(word);
+      while (word.ends_with(',')) word.remove_suffix(1);
+      if (word == "pmi2" || word == "pmix" || word.starts_with("pmix_v") || word == "cray_shasta")
+        found.emplace_back(word);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> detail::srun_for_mpi(const Plan& plan, std::string_view plugin,
+                                              const std::vector<std::string>& helper) {
+  std::vector<std::string> command = {
+      "srun",
+      "--overlap",     // beside whatever else runs in the allocation
+      "--overcommit",  // the helpers divide the cores, also where there are fewer than ranks
+      "--nodes=" + std::to_string(plan.nodes()),
+      "--ntasks=" + std::to_string(plan.size()),
+      "--distribution=block",  // ranks of a node follow each other
+      "--kill-on-bad-exit=1",
+      "--wait=0",
+      "--cpu-bind=none",
+      "--export=ALL",
+  };
+  if (std::adjacent_find(plan.ranks.begin(), plan.ranks.end(), std::not_equal_to<>()) == plan.ranks.end())
+    command.push_back("--ntasks-per-node=" + std::to_string(plan.ranks[0]));
+  if (!plugin.empty()) command.push_back("--mpi=" + std::string(plugin));
+  append(command, helper);
+  return command;
+}
+
+std::string detail::family_in(std::string_view version) {
+  if (version.find("Open MPI") != std::string_view::npos || version.find("OpenRTE") != std::string_view::npos)
+    return "openmpi";
+  if (version.find("HYDRA") != std::string_view::npos || version.find("MPICH") != std::string_view::npos)
+    return "mpich";
+  return {};
+}
+
+std::vector<std::string> detail::mpiexec(const std::string& program, std::string_view family, int ranks,
+                                         bool is_root) {
+  std::vector<std::string> words = {program, "-n", std::to_string(ranks)};
+  if (family == "openmpi") {
+    add(words, "--oversubscribe", "--bind-to", "none");
+    if (is_root) words.emplace_back("--allow-run-as-root");
+  }
+  return words;
+}
+
+}  // namespace longship::launch
