@@ -55,19 +55,33 @@ Attempt::Attempt(const fs::path& runs, const std::string& name) {
     fs::create_directories(runs);
     remove_abandoned(runs);
     directory_ = make_numbered(runs, name);
-    try {
-      make_directory(spool(), 0700);
-      lock_ = open_file(spool() / "lock", O_RDWR | O_CREAT | O_EXCL, 0600);
-      // Where locks are not supported nobody can find the spool abandoned, and it stays until someone removes
-      // it.
-      ::flock(lock_.get(), LOCK_EX | LOCK_NB);
-      guard_.emplace(spool());
-    } catch (...) {
-      remove_tree(spool());
-      ::rmdir(directory_.c_str());
-      throw;
-    }
+    make_spool();
   });
+}
+
+Attempt::Attempt(const fs::path& directory) : directory_(directory) {
+  within("cannot make a directory for this attempt", [&] {
+    if (::mkdir(directory_.c_str(), 0700) != 0) {
+      if (errno != EEXIST) throw Error::from_errno(errno, "cannot make {}", directory_.string());
+      throw Error("{} is there already: another pilot began it", directory_.string());
+    }
+    make_spool();
+  });
+}
+
+void Attempt::make_spool() {
+  try {
+    make_directory(spool(), 0700);
+    lock_ = open_file(spool() / "lock", O_RDWR | O_CREAT | O_EXCL, 0600);
+    // Where locks are not supported nobody can find the spool abandoned, and it stays until someone removes
+    // it.
+    ::flock(lock_.get(), LOCK_EX | LOCK_NB);
+    guard_.emplace(spool());
+  } catch (...) {
+    remove_tree(spool());
+    ::rmdir(directory_.c_str());
+    throw;
+  }
 }
 
 Attempt::~Attempt() {
@@ -81,14 +95,16 @@ void Attempt::make_places() {
 
 void remove_abandoned(const fs::path& runs) {
   std::error_code problem;
-  for (const auto& entry : fs::directory_iterator(runs, problem)) {
-    const fs::path spool = entry.path() / ".spool";
-    const Fd lock(::open((spool / "lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    explain("removing {}, which a run that was killed left behind", spool.string());
-    remove_tree(spool);
-    ::rmdir(entry.path().c_str());
-  }
+  for (const auto& entry : fs::directory_iterator(runs, problem)) remove_abandoned_spool(entry.path());
+}
+
+void remove_abandoned_spool(const fs::path& attempt) {
+  const fs::path spool = attempt / ".spool";
+  const Fd lock(::open((spool / "lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
+  explain("removing {}, which a run that was killed left behind", spool.string());
+  remove_tree(spool);
+  ::rmdir(attempt.c_str());
 }
 
 }  // namespace longship::pilot

@@ -2,7 +2,9 @@
 // One attempt at a job and its places. What stays is in the run's directory, what does not in the spool
 // within it:
 //
-//   runs/digits-3/            named after the job, numbered by whoever makes the directory first
+//   runs/digits-3/            named after the job, numbered by whoever makes the directory first; in a site's
+//   spool
+//                             attempts/digits-7.2, and whoever makes it carries the attempt out
 //     result.json             how it went
 //     output/rank-00000.out   what the ranks said
 //     record/rank-00000.rec   what they did when
@@ -28,6 +30,8 @@ class Attempt {
  public:
   // Makes the next free runs/NAME-N, after removing the spools of attempts that died.
   Attempt(const std::filesystem::path& runs, const std::string& name);
+  // Makes this directory, 0700. An Error if it is there: somebody began the attempt before.
+  explicit Attempt(const std::filesystem::path& directory);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
   ~Attempt();  // the spool goes; the run's directory too, if nothing was kept
@@ -45,6 +49,8 @@ class Attempt {
   void make_places();  // work, output, record: once it is certain that something will run
 
  private:
+  void make_spool();
+
   std::filesystem::path directory_;
   Fd lock_;
   std::optional<Guard> guard_;
@@ -52,5 +58,7 @@ class Attempt {
 
 // Spools in `runs` whose process is gone.
 void remove_abandoned(const std::filesystem::path& runs);
+// That of one attempt, if its process is gone.
+void remove_abandoned_spool(const std::filesystem::path& attempt);
 
 }  // namespace longship::pilot

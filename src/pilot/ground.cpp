@@ -6,6 +6,7 @@
 #include "base/say.h"
 #include "fit/fit.h"
 #include "launch/allocation.h"
+#include "launch/mpi.h"
 #include "pilot.h"
 #include "store/store.h"
 
@@ -13,10 +14,14 @@ namespace longship::pilot {
 namespace fs = std::filesystem;
 namespace {
 
-fit::HostFacts this_host() {
+fit::HostFacts this_host(bool mpi_job) {
   utsname about{};
   ::uname(&about);
-  return {about.machine, fit::Version::parse(about.release).value_or(fit::Version())};
+  fit::HostFacts facts;
+  facts.architecture = about.machine;
+  facts.kernel = fit::Version::parse(about.release).value_or(fit::Version());
+  if (mpi_job) facts.pmi = launch::pmi_of_this_host();
+  return facts;
 }
 
 // "glibc 2.36", as the store has it.
@@ -24,13 +29,15 @@ fit::ImageFacts facts_of(const store::Image& image) {
   constexpr std::string_view glibc = "glibc ";
   fit::ImageFacts facts;
   facts.architecture = image.facts.architecture;
+  facts.mpi = image.facts.mpi;
   if (image.facts.libc.starts_with(glibc))
     facts.glibc = fit::Version::parse(image.facts.libc.substr(glibc.size()));
   return facts;
 }
 
-void check_fit(const store::Image& image) {
-  for (const auto& finding : fit::verdict(facts_of(image), this_host())) {
+void check_fit(const store::Image& image, const job::Job& job) {
+  const bool mpi_job = job.launch == job::Launch::mpi;
+  for (const auto& finding : fit::verdict(facts_of(image), this_host(mpi_job), mpi_job)) {
     if (finding.fit == fit::Fit::none)
       throw Error(Failure::impossible, "image {} does not fit: {}: {}", image.name, finding.reason,
                   finding.remedy);
@@ -50,7 +57,7 @@ void find_image(const job::Job& job, Ground& ground) {
   }
   ground.image = store.find(job.image);
   ground.root = store.root_of(*ground.image);
-  check_fit(*ground.image);
+  check_fit(*ground.image, job);
 }
 
 void find_nodes(const job::Job& job, Ground& ground) {
@@ -72,14 +79,15 @@ void find_nodes(const job::Job& job, Ground& ground) {
          wanted == 1 ? "" : "s", allocation->nodes);
 }
 
-// What is asked for and not there yet is said, not silently left out.
-void check_kind(const job::Job& job) {
+// What is asked for and not there is said, not silently left out.
+void tell_what_needs_a_hub(const job::Job& job) {
   if (job.checkpoint)
-    warn("[checkpoint] does not act yet: the script itself has to write what it wants to resume from");
-  if (job.retry.crashes > 0) warn("[retry] does not act yet: a job that crashes has failed");
-  if (job.launch == job::Launch::mpi)
-    throw Error(Failure::impossible,
-                "launch = \"mpi\" is not there yet: use \"ranks\", and mpirun for MPI programs");
+    warn("[checkpoint] acts only through a hub (longship submit): a run in the foreground is not resumed");
+  if (job.retry.crashes > 0)
+    warn("[retry] acts only through a hub (longship submit): here a job that crashes has failed");
+}
+
+void check_kind(const job::Job& job) {
   if (job.launch == job::Launch::spark)
     throw Error(Failure::impossible, "launch = \"spark\" is not there yet");
   if (job.needs.gpus_per_rank > 0 && !fs::exists("/dev/nvidia0") && !fs::exists("/dev/kfd"))
@@ -99,11 +107,38 @@ void check_data(const job::Job& job) {
   }
 }
 
+void place_image(const job::Job& job, const store::Image& image, const fs::path& image_store,
+                 Ground& ground) {
+  const store::Store store(image_store);
+  ground.image = image;
+  ground.root = store.root_of(image);
+  if (!fs::exists(ground.root))
+    throw Error("image {} is not in the site's store: there is no {}", image.name, ground.root.string());
+  check_fit(image, job);
+}
+
 }  // namespace
+
+Ground look_at_the_ground(const job::Job& job, const std::optional<store::Image>& image,
+                          const fs::path& image_store) {
+  return within("job " + job.name, [&] {
+    Ground ground;
+    check_kind(job);
+    check_data(job);
+    ground.unpacked = image_store / "unpacked";
+    if (image)
+      place_image(job, *image, image_store, ground);
+    else if (!job.image.empty())
+      find_image(job, ground);
+    find_nodes(job, ground);
+    return ground;
+  });
+}
 
 Ground look_at_the_ground(const job::Job& job) {
   return within("job " + job.name, [&] {
     Ground ground;
+    tell_what_needs_a_hub(job);
     check_kind(job);
     check_data(job);
     find_image(job, ground);

@@ -11,6 +11,7 @@
 #include "launch/across.h"
 #include "launch/environment.h"
 #include "launch/launch.h"
+#include "launch/mpi.h"
 #include "result.h"
 
 namespace longship::pilot {
@@ -23,8 +24,9 @@ using Steady = std::chrono::steady_clock;
 // What the ranks see of the attempt, in a box and without one.
 constexpr const char* work_in_the_box = "/job";
 constexpr const char* record_in_the_box = "/run/longship/record";
+constexpr const char* checkpoints_in_the_box = "/run/longship/checkpoints";
 
-box::Spec box_spec(const job::Job& job, const Attempt& attempt, const Ground& ground,
+box::Spec box_spec(const Task& task, const Attempt& attempt, const Ground& ground,
                    const Installation& installation) {
   box::Spec spec;
   spec.root = ground.root;
@@ -32,17 +34,29 @@ box::Spec box_spec(const job::Job& job, const Attempt& attempt, const Ground& gr
   spec.binds = {{attempt.work(), work_in_the_box},
                 {attempt.record(), record_in_the_box},
                 {installation.in_the_box, "/opt/longship", true}};
-  for (const auto& data : job.data) spec.binds.push_back({data.dataset, data.at, true});
+  if (!task.checkpoints.empty()) spec.binds.push_back({task.checkpoints, checkpoints_in_the_box});
+  for (const auto& data : task.job.data) spec.binds.push_back({data.dataset, data.at, true});
   spec.working_directory = work_in_the_box;
   return spec;
 }
 
-launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground& ground,
+void set_checkpoints(launch::Plan& plan, const Task& task, bool boxed) {
+  if (task.checkpoints.empty()) return;
+  plan.environment["LONGSHIP_CHECKPOINTS"] = boxed ? checkpoints_in_the_box : task.checkpoints.string();
+  if (task.resume) plan.environment["LONGSHIP_RESUME"] = "1";
+  if (!task.job.checkpoint) return;
+  plan.environment["LONGSHIP_CHECKPOINT_EVERY"] = std::to_string(task.job.checkpoint->every.count());
+  plan.environment["LONGSHIP_CHECKPOINT_KEEP"] = std::to_string(task.job.checkpoint->keep);
+}
+
+launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& ground,
                        const Installation& installation) {
+  const job::Job& job = task.job;
   launch::Plan plan;
   plan.command = job.command;
   plan.environment = job.environment;
-  plan.environment.emplace("LONGSHIP_JOB", attempt.name());
+  for (const auto& [name, value] : task.identity) plan.environment.emplace(name, value);
+  set_checkpoints(plan, task, !ground.root.empty());
   plan.ranks.assign(static_cast<std::size_t>(ground.nodes), job.needs.ranks_per_node);
   plan.threads_per_rank = job.needs.threads_per_rank;
   plan.output = attempt.output();
@@ -53,7 +67,7 @@ launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground
     plan.directory = attempt.work();
     plan.record = attempt.record();
   } else {
-    plan.box = launch::Boxed{box_spec(job, attempt, ground, installation),
+    plan.box = launch::Boxed{box_spec(task, attempt, ground, installation),
                              ground.image ? ground.image->config.environment : Environment{}};
     plan.directory = work_in_the_box;
     plan.record = record_in_the_box;
@@ -65,14 +79,17 @@ launch::Plan make_plan(const job::Job& job, const Attempt& attempt, const Ground
 class Watch {
  public:
   Watch(const job::Job& job, const Attempt& attempt, const Watcher& watcher)
-      : walltime_(job.needs.walltime), follower_(record::log_path(attempt.record(), 0)), watcher_(watcher) {}
+      // Who can stop it keeps its time, too.
+      : walltime_(watcher.stop ? std::chrono::seconds(0) : job.needs.walltime),
+        follower_(record::log_path(attempt.record(), 0)),
+        watcher_(watcher) {}
 
   void tick() {
     if (const auto metrics = follower_.poll(); metrics && watcher_.metrics) watcher_.metrics(*metrics);
   }
   [[nodiscard]] bool over() {
     if (walltime_.count() > 0 && Steady::now() - begun_ > walltime_) over_ = true;
-    return over_;
+    return over_ || (watcher_.stop && watcher_.stop());
   }
   [[nodiscard]] bool was_over() const { return over_; }
   [[nodiscard]] milliseconds elapsed() const {
@@ -87,13 +104,20 @@ class Watch {
   bool over_ = false;
 };
 
-launch::Result launch_ranks(const launch::Plan& plan, const Ground& ground, const Installation& installation,
-                            Watcher& watcher, Watch& watch) {
-  launch::Surroundings surroundings{watcher.interruptions, watcher.screen, [&] { watch.tick(); },
-                                    [&] { return watch.over(); }};
-  launch::Result result = ground.across
-                              ? launch::run_across(plan, installation.helper, watcher.screen, surroundings)
-                              : launch::run_here(plan, surroundings);
+launch::Result launch_ranks(const launch::Plan& plan, const job::Job& job, const Ground& ground,
+                            const Installation& installation, Watcher& watcher, Watch& watch) {
+  const bool mpi = job.launch == job::Launch::mpi;
+  launch::Sink& sink = watcher.here != nullptr && !ground.across && !mpi ? *watcher.here : watcher.screen;
+  launch::Surroundings surroundings{watcher.interruptions, sink, [&] { watch.tick(); },
+                                    [&] { return watch.over(); }, watcher.checkpoint};
+  const auto run = [&] {
+    if (mpi)
+      return launch::run_mpi(plan, ground.image ? ground.image->facts.mpi : "", installation.helper,
+                             watcher.screen, surroundings);
+    if (ground.across) return launch::run_across(plan, installation.helper, watcher.screen, surroundings);
+    return launch::run_here(plan, surroundings);
+  };
+  launch::Result result = run();
   watch.tick();  // what was reported last
   return result;
 }
@@ -151,20 +175,32 @@ void fill_spool(const Attempt& attempt, const job::Job& job) {
 
 Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& installation,
                   Watcher& watcher) {
-  const job::Job job = job::from_json(read_file(attempt.job_file()), attempt.job_file().string());
+  Task task;
+  task.job = job::from_json(read_file(attempt.job_file()), attempt.job_file().string());
+  if (!task.job.code.empty()) task.bundle = attempt.bundle();
+  task.identity = {{"LONGSHIP_JOB", attempt.name()}};
+  return carry_out(attempt, task, ground, installation, watcher);
+}
+
+Outcome carry_out(Attempt& attempt, const Task& task, const Ground& ground, const Installation& installation,
+                  Watcher& watcher) {
   attempt.make_places();
-  if (!job.code.empty()) formats::unpack_bundle(attempt.bundle(), attempt.work());
+  if (!task.bundle.empty())
+    within("the code",
+           [&] { formats::unpack_bundle(task.bundle, attempt.work(), {.digest = task.bundle_digest}); });
   watcher.interruptions.check();
 
-  Watch watch(job, attempt, watcher);
+  Watch watch(task.job, attempt, watcher);
   Outcome outcome;
-  outcome.ranks =
-      launch_ranks(make_plan(job, attempt, ground, installation), ground, installation, watcher, watch);
+  outcome.ranks = launch_ranks(make_plan(task, attempt, ground, installation), task.job, ground, installation,
+                               watcher, watch);
   outcome.duration = watch.elapsed();
-  judge_ranks(job, watch, outcome);
-  outcome.kept = keep_outputs(attempt.work(), job.outputs.keep, attempt.directory());
+  if (watcher.passed) watcher.passed("ran");
+  judge_ranks(task.job, watch, outcome);
+  outcome.kept = keep_outputs(attempt.work(), task.job.outputs.keep, attempt.directory());
   judge_outputs(outcome);
-  write_file(attempt.result(), result_json(attempt, job, ground, outcome));
+  if (watcher.passed) watcher.passed("kept");
+  write_file(attempt.result(), result_json(attempt, task, ground, outcome));
   return outcome;
 }
 

@@ -29,6 +29,10 @@ struct Ground {
 // Error (Failure::impossible) if the image does not fit this machine, or the job needs nodes that are not
 // there.
 [[nodiscard]] Ground look_at_the_ground(const job::Job& job);
+// The same at a site, where the hub chose the image: its record, none for a job without one, and the site's
+// store.
+[[nodiscard]] Ground look_at_the_ground(const job::Job& job, const std::optional<store::Image>& image,
+                                        const std::filesystem::path& image_store);
 
 // Where the parts of this installation are.
 struct Installation {
@@ -48,11 +52,26 @@ struct Outcome {
   std::chrono::milliseconds duration{0};
 };
 
-// What is told while it runs.
+// What is told while it runs, and what is asked.
 struct Watcher {
   launch::Interruptions& interruptions;
   launch::Screen& screen;
   std::function<void(const record::LiveMetrics&)> metrics;
+  std::function<bool()> stop = nullptr;        // a few times a second: true if it is to be stopped
+  std::function<bool()> checkpoint = nullptr;  // likewise: true if the ranks are to be asked for a checkpoint
+  // Between two steps that last: "ran", "kept".
+  std::function<void(std::string_view)> passed = nullptr;
+  launch::Sink* here = nullptr;  // instead of the screen, if the ranks run on this node
+};
+
+// What is to be carried out, wherever it came from.
+struct Task {
+  job::Job job;
+  std::filesystem::path bundle;       // of code; empty: none
+  std::string bundle_digest;          // what it must be; empty: whatever it is
+  std::filesystem::path checkpoints;  // where the ranks leave them for the next attempt; empty: nowhere
+  bool resume = false;                // there are some already
+  Environment identity;               // LONGSHIP_JOB, …
 };
 
 // The code into the spool, as a bundle, and the job as what was asked for.
@@ -62,5 +81,7 @@ void fill_spool(const Attempt& attempt, const job::Job& job);
 // failure. result.json is written in either case.
 [[nodiscard]] Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& installation,
                                 Watcher& watcher);
+[[nodiscard]] Outcome carry_out(Attempt& attempt, const Task& task, const Ground& ground,
+                                const Installation& installation, Watcher& watcher);
 
 }  // namespace longship::pilot

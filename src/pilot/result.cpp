@@ -33,7 +33,7 @@ Value outputs_of(const Kept& kept) {
 
 }  // namespace
 
-std::string result_json(const Attempt& attempt, const job::Job& job, const Ground& ground,
+std::string result_json(const Attempt& attempt, const Task& task, const Ground& ground,
                         const Outcome& outcome) {
   Table table;
   table.set("version", 1);
@@ -43,12 +43,12 @@ std::string result_json(const Attempt& attempt, const job::Job& job, const Groun
   if (!outcome.reason.empty()) table.set("reason", outcome.reason);
   table.set("seconds", static_cast<double>(outcome.duration.count()) / 1000);
   table.set("nodes", ground.nodes);
-  table.set("ranks", ground.nodes * job.needs.ranks_per_node);
+  table.set("ranks", ground.nodes * task.job.needs.ranks_per_node);
   table.set("image", ground.image ? Value(ground.image->root) : Value(ground.root.string()));
-  if (!job.code.empty()) table.set("code", formats::digest_of_file(attempt.bundle()));
+  if (!task.bundle.empty()) table.set("code", formats::digest_of_file(task.bundle));
   if (outcome.ranks.failure) table.set("failure", failure_of(*outcome.ranks.failure));
   table.set("outputs", outputs_of(outcome.kept));
-  table.set("job", formats::parse_json(job::to_json(job), "job"));
+  table.set("job", formats::parse_json(job::to_json(task.job), "job"));
   return formats::dump_json(table, formats::Layout::pretty) + "\n";
 }
 

@@ -7,7 +7,7 @@
 
 namespace longship::pilot {
 
-[[nodiscard]] std::string result_json(const Attempt& attempt, const job::Job& job, const Ground& ground,
+[[nodiscard]] std::string result_json(const Attempt& attempt, const Task& task, const Ground& ground,
                                       const Outcome& outcome);
 
 }  // namespace longship::pilot

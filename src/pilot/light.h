@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many small tasks: one process without image, code, outputs or data needs no bundle, no guard, no record,
+// and no files unless it says something.
+//
+//   pilot ── keeper, forked once ── task, one after another, each in a process group of its own
+//
+// As with ranks (launch/ranks.h) nobody is left behind: the keeper is a subreaper, kills what a task leaves,
+// and kills everything when the pilot's end of the socket closes. What a task says goes to files without a
+// name, which get one (attempts/JOB.N/output/rank-00000.out) when there is something in them at the end, or
+// after a while.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "message/spool.h"
+#include "service.h"
+
+namespace longship::pilot {
+
+[[nodiscard]] bool is_light(const Start& start);
+
+class Light {
+ public:
+  // `work`: the directory in which tasks run; made here, emptied between tasks, removed in the end.
+  // Forks: the caller must have one thread.
+  Light(message::Spool spool, std::filesystem::path work, std::string node);
+  Light(const Light&) = delete;
+  Light& operator=(const Light&) = delete;
+  ~Light();
+
+  void start(const Start& start);
+  [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] std::optional<Done> next();  // nothing if it was a false alarm
+  void stop();                               // SIGTERM, some seconds later SIGKILL
+  void show_output();                        // gives the files their names; once is enough
+
+ private:
+  void prepare_files();
+  void make_work();
+  void clean_work();
+  void keep_output();
+  [[nodiscard]] Done judge(const Ending& ending) const;
+  [[nodiscard]] Done keeper_died();
+
+  message::Spool spool_;
+  std::filesystem::path work_;
+  std::string node_;
+  pid_t keeper_ = -1;
+  Fd socket_;
+  Fd out_, err_;  // of the task that runs; used again if nothing was written
+  bool named_ = false, stopped_ = false;
+  message::AttemptId attempt_;
+  Instant begun_{};
+};
+
+}  // namespace longship::pilot
