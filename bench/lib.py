@@ -68,6 +68,10 @@ class Bench:
         """A figure that has no peer, only a bound."""
         self._add(name, ours, None, unit, None, f"<= {at_most:g} {unit}", ours <= at_most)
 
+    def at_least(self, name, ours, unit, bound):
+        """The same for a figure of which more is better."""
+        self._add(name, ours, None, unit, None, f">= {bound:g} {unit}", ours >= bound)
+
     def say(self, text):
         """What a reader of the table should know: which peers are missing, and why."""
         print(text, file=sys.stderr)

@@ -3,6 +3,7 @@
 #include "box/box.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <memory>
 
 #include "chosen_image.h"
@@ -16,7 +17,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory;
+  std::string directory, join;
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -39,6 +40,11 @@ box::Spec spec_of(const Words& words, const ChosenImage& image) {
   spec.working_directory = words.directory.empty() ? image.config.working_directory : words.directory;
   spec.binds.push_back({.from = in_the_box(), .to = "/opt/longship", .read_only = true, .optional = true});
   for (const auto& word : words.binds) spec.binds.push_back(parse_bind(word));
+  if (words.join.empty()) return spec;
+  // Nodes may share a host, and the directory in which boxes are met.
+  const char* node = std::getenv("SLURMD_NODENAME");
+  spec.join = node == nullptr ? words.join : words.join + "@" + node;
+  for (const auto& bind : box::launcher_directories(current_environment())) spec.binds.push_back(bind);
   return spec;
 }
 
@@ -71,6 +77,11 @@ void declare(CLI::App& command, Words& words) {
       ->allow_extra_args(false);
   command.add_option("--cwd", words.directory, "Where to start; else the image's, or the current directory")
       ->type_name("DIR");
+  command
+      .add_option(
+          "--join", words.join,
+          "Share the box with all that are started under this name, as the ranks of an MPI program do")
+      ->type_name("NAME");
   command.add_flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
   command.add_flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.add_flag("--no-home", words.no_home, "Without the home directory");
@@ -114,7 +125,8 @@ void add_box(CLI::App& app, Context& context) {
   command->footer(
       examples("  longship box debian-torch -- python3 -c 'import torch'\n"
                "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
-               "  longship box -w --fake-root debian -- apt-get install hello\n") +
+               "  longship box -w --fake-root debian -- apt-get install hello\n"
+               "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n") +
       "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
       "with / or a dot. Without PROGRAM the image's own starts, or a shell.");

@@ -15,6 +15,7 @@ namespace longship::cli {
 struct Context {
   bool json = false;  // --json: results on stdout as JSON, for scripts
   int exit_code = 0;  // a command that ran another program hands its code on
+  std::string version = {};
 };
 
 // In the small static program, which starts in a millisecond.
@@ -25,8 +26,23 @@ void add_launch(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_image(CLI::App& app, Context& context);
+void add_pilot(CLI::App& app, Context& context);
 void add_report(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
+
+// The same through the hub.
+void add_agent(CLI::App& app, Context& context);
+void add_change(CLI::App& app, Context& context);  // cancel, hold, release, retry
+void add_hub(CLI::App& app, Context& context);
+void add_jobs(CLI::App& app, Context& context);
+void add_logs(CLI::App& app, Context& context);
+void add_outputs(CLI::App& app, Context& context);
+void add_show_job(CLI::App& app, Context& context);
+void add_site(CLI::App& app, Context& context);
+void add_submit(CLI::App& app, Context& context);
+void add_token(CLI::App& app, Context& context);
+void add_up(CLI::App& app, Context& context);  // and down
+void add_why(CLI::App& app, Context& context);
 
 // "Examples:\n  longship box …" for --help; ready for CLI::App::footer().
 [[nodiscard]] std::string examples(const std::string& lines);

@@ -13,6 +13,7 @@
 #include "launch/across.h"
 #include "launch/allocation.h"
 #include "launch/environment.h"
+#include "launch/mpi.h"
 #include "terminal.h"
 
 namespace longship::cli {
@@ -22,7 +23,7 @@ struct Options {
   int ranks = 0, per_node = 0, nodes = 0, threads = 0;
   std::string image, output, record;
   std::vector<std::string> binds, variables, command;
-  bool no_prefix = false, no_bind = false, helper = false;
+  bool no_prefix = false, no_bind = false, mpi = false, helper = false;
 };
 
 void declare(CLI::App& command, Options& options) {
@@ -47,6 +48,7 @@ void declare(CLI::App& command, Options& options) {
   command.add_option("--record", options.record, "Where ranks record what they do, for longship report");
   command.add_flag("--no-prefix", options.no_prefix, "Output as it is, without [rank]");
   command.add_flag("--no-bind", options.no_bind, "Leave it to the system which cores a rank runs on");
+  command.add_flag("--mpi", options.mpi, "The command is an MPI program: srun or mpiexec starts its ranks");
   command.add_flag("--node-helper", options.helper)->group("");  // what we start on the other nodes
   command.prefix_command();  // the first word that is no option begins the ranks' command
   command.footer(
@@ -57,7 +59,8 @@ void declare(CLI::App& command, Options& options) {
       "128 + the signal that killed it.\n\n" +
       examples("  longship launch -n 4 python3 train.py\n"
                "  longship launch -n 4 --image debian-torch python3 train.py --epochs 3\n"
-               "  salloc -N 2 longship launch --per-node 2 python3 train.py\n"));
+               "  salloc -N 2 longship launch --per-node 2 python3 train.py\n"
+               "  salloc -N 2 longship launch --mpi --per-node 2 --image mpi-ring:openmpi ring\n"));
 }
 
 std::filesystem::path made_directory(const std::string& path) {
@@ -89,6 +92,10 @@ launch::Boxed boxed(const Options& options) {
   for (const auto& word : options.binds) boxed.spec.binds.push_back(parse_bind(word));
   // The ranks start where the user is, not where the image says: that is where train.py is.
   return boxed;
+}
+
+std::string mpi_of(const Options& options) {
+  return options.image.empty() ? std::string() : choose_image(options.image).facts.mpi;
 }
 
 launch::Plan plan_of(const Options& options, const std::optional<launch::Allocation>& allocation) {
@@ -149,10 +156,11 @@ void run(Options& options, Context& context) {
   launch::Interruptions interruptions;
   launch::Screen screen({.prefix = !options.no_prefix, .colour = terminal(1).colour});
   launch::Surroundings surroundings{interruptions, screen, nullptr};
-  const auto result =
-      allocation && !allocation->here
-          ? launch::run_across(plan, {small_program(), "launch", "--node-helper"}, screen, surroundings)
-          : launch::run_here(plan, surroundings);
+  const std::vector<std::string> helper = {small_program(), "launch", "--node-helper"};
+  const auto result = options.mpi ? launch::run_mpi(plan, mpi_of(options), helper, screen, surroundings)
+                      : allocation && !allocation->here
+                          ? launch::run_across(plan, helper, screen, surroundings)
+                          : launch::run_here(plan, surroundings);
   say_result(result, context);
   context.exit_code = result.exit_code;
 }

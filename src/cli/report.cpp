@@ -4,12 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "command.h"
 #include "formats/number.h"
 #include "formats/units.h"
+#include "hub_client.h"
+#include "hub_report.h"
 #include "table.h"
 #include "terminal.h"
 #include "trace/report.h"
@@ -69,24 +74,53 @@ void print(const trace::Report& report) {
   fmt::print("{}", text);
 }
 
+// Of a job at the hub; its site made the report.
+void print_of_job(const std::string& job, const std::string& url, const Context& context) {
+  HubClient hub(url);
+  const auto value = hub.get(job_path(job, "/report"));
+  if (context.json) {
+    fmt::print("{}\n", formats::dump_json(value, formats::Layout::pretty));
+    return;
+  }
+  const auto report = report_from_json(value);
+  for (const auto& problem : report.problems) warn("{}", problem);
+  print(report);
+}
+
+// "digits-7" is a job, unless it is a directory too.
+bool is_job(const std::string& word) {
+  std::error_code problem;
+  return word.find('/') == std::string::npos && word != "." && word != ".." &&
+         !std::filesystem::exists(word, problem);
+}
+
 }  // namespace
 
 void add_report(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand(
       "report", "Where the time of a run went: per rank, who was waited for, what to change");
   struct Words {
-    std::string directory, timeline;
+    std::string directory, timeline, hub;
   };
   const auto words = std::make_shared<Words>();
-  command->add_option("DIR", words->directory, "A run's directory, or the one with its rank-*.rec")
-      ->required();
+  command->add_option("JOB|DIR", words->directory, "A job at the hub, or a run's directory")->required();
   command->add_option("--timeline", words->timeline, "Also write a timeline for ui.perfetto.dev to this file")
       ->type_name("FILE");
+  add_hub_option(*command, words->hub);
   command->footer(
-      examples("  longship report runs/digits-1\n"
+      examples("  longship report digits-7\n"
+               "  longship report runs/digits-1\n"
                "  longship report runs/digits-1 --timeline digits.json\n"
                "  longship report runs/digits-1 --json\n"));
   command->callback([words, &context] {
+    if (is_job(words->directory)) {
+      if (!words->timeline.empty())
+        throw Error(Failure::usage,
+                    "--timeline needs a run's directory: longship outputs {} does not fetch recordings",
+                    printable(words->directory));
+      print_of_job(words->directory, words->hub, context);
+      return;
+    }
     const auto run = trace::load(words->directory);
     const auto report = trace::analyse(run);
     for (const auto& problem : report.problems) warn("{}", problem);

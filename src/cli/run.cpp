@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "command.h"
@@ -93,6 +94,7 @@ void run(const Words& words, Context& context) {
   launch::Interruptions interruptions;
   pilot::Attempt attempt(runs_directory(words), job.name);
   pilot::fill_spool(attempt, job);
+  failpoint("run.bundled");
   interruptions.check();
 
   note("{}: {} rank{} on {} node{}{}", attempt.name(), ground.nodes * job.needs.ranks_per_node,
@@ -110,6 +112,7 @@ void run(const Words& words, Context& context) {
                                       .counted = steps_words(metrics.step, metrics.steps),
                                       .details = metrics_words(metrics.values)});
                          }};
+  watcher.passed = [](std::string_view step) { failpoint(fmt::format("run.{}", step)); };
   const pilot::Outcome outcome = pilot::carry_out(attempt, ground, installation(), watcher);
   live.finish();
   tell_failure(outcome);

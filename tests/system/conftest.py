@@ -148,6 +148,34 @@ def program_with(tmp_path):
     return write
 
 
+@pytest.fixture
+def job(tmp_path):
+    """Writes job.toml beside its code and returns its path."""
+
+    def write(script, more="", ranks=2, top=""):
+        directory = tmp_path / "project"
+        directory.mkdir(exist_ok=True)
+        (directory / "job.sh").write_text(script)
+        (directory / "job.toml").write_text(
+            f'version = 1\nname = "sea"\ncommand = ["sh", "job.sh"]\ncode = "."\n{top}\n'
+            f"[needs]\nranks_per_node = {ranks}\n{more}\n")
+        return directory / "job.toml"
+
+    return write
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A place with room for 8 MB."""
+    if os.getuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], check=True)
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
 def needs(*programs):
     """A mark for tests that drive other people's programs."""
     missing = [name for name in programs if shutil.which(name) is None]

@@ -15,22 +15,6 @@ pytestmark = pytest.mark.usefixtures("nothing_stays_behind")
 WAIT_FOR_EVER = "echo up; exec sleep 600"
 
 
-@pytest.fixture
-def job(tmp_path):
-    """Writes job.toml beside its code and returns its path."""
-
-    def write(script, more="", ranks=2, top=""):
-        directory = tmp_path / "project"
-        directory.mkdir(exist_ok=True)
-        (directory / "job.sh").write_text(script)
-        (directory / "job.toml").write_text(
-            f'version = 1\nname = "sea"\ncommand = ["sh", "job.sh"]\ncode = "."\n{top}\n'
-            f"[needs]\nranks_per_node = {ranks}\n{more}\n")
-        return directory / "job.toml"
-
-    return write
-
-
 def runs_of(job_file):
     return sorted(path.name for path in (job_file.parent / "runs").glob("*"))
 
@@ -151,17 +135,6 @@ def test_killed_run_leaves_no_process_and_the_next_one_cleans_up(longship, job):
     (file.parent / "job.sh").write_text("true")
     assert longship("run", file).returncode == 0
     wait_until(lambda: not spools_of(file), "the abandoned spool to go")
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    if os.getuid() != 0:
-        pytest.skip("mounting a small disk needs root")
-    place = tmp_path / "small"
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], check=True)
-    yield place
-    subprocess.run(["umount", place], check=True)
 
 
 def test_full_disk_is_said_and_no_result_is_half_written(longship, job, small_disk):

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hub_wait.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "net/address.h"
+#include "terminal.h"
+
+namespace longship::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+constexpr auto longest_absence = 15min;
+
+void pause(launch::Interruptions& interruptions, std::chrono::milliseconds time) {
+  pollfd waited{interruptions.fd(), POLLIN, 0};
+  ::poll(&waited, 1, static_cast<int>(time.count()));
+  interruptions.check();
+}
+
+// Asks again and again, soon at first; a hub that restarts is no reason to give up.
+class Asking {
+ public:
+  Asking(HubClient& hub, launch::Interruptions& interruptions) : hub_(hub), interruptions_(interruptions) {}
+
+  // Nothing: the hub does not answer just now.
+  std::optional<formats::Value> operator()(const std::string& path) {
+    try {
+      auto value = hub_.get(path);
+      heard_ = SteadyClock::now();
+      return value;
+    } catch (const net::Unreachable&) {
+      if (SteadyClock::now() - heard_ > longest_absence) throw;
+      return {};
+    }
+  }
+  void pause_until_next() {
+    pause(interruptions_, wait_);
+    wait_ = std::min(wait_ * 5 / 4, std::chrono::milliseconds(1000));
+  }
+
+ private:
+  HubClient& hub_;
+  launch::Interruptions& interruptions_;
+  SteadyClock::time_point heard_ = SteadyClock::now();
+  std::chrono::milliseconds wait_ = 100ms;
+};
+
+std::vector<std::pair<std::string, double>> metrics_of(const formats::Value& progress) {
+  std::vector<std::pair<std::string, double>> values;
+  const auto* table = progress.find("values");
+  if (table == nullptr || !table->is(formats::Kind::table)) return values;
+  for (const auto& entry : table->table())
+    if (entry.value.is(formats::Kind::number) || entry.value.is(formats::Kind::integer))
+      values.emplace_back(printable(entry.key), entry.value.number());
+  return values;
+}
+
+void show(LiveLine& live, const formats::Value& job) {
+  const auto state = text_at(job, "state");
+  const auto* progress = job.find("progress");
+  if (state == "running" || (state == "finished" && progress != nullptr)) {
+    const auto step = progress != nullptr ? static_cast<std::uint64_t>(number_at(*progress, "step")) : 0;
+    const auto steps = progress != nullptr ? static_cast<std::uint64_t>(number_at(*progress, "steps")) : 0;
+    const auto words = progress != nullptr ? metrics_words(metrics_of(*progress)) : std::string();
+    if (step == 0 && state != "running") return;
+    const auto counted = step > 0 ? steps_words(step, steps) : "at " + text_at(job, "site");
+    live.show({.what = step > 0 ? "training" : "running",
+               .done = step,
+               .total = steps,
+               .counted = counted,
+               .details = words});
+  } else if (!is_over(state)) {
+    const auto reason = text_at(job, "reason");
+    live.show({.what = state, .counted = reason, .details = {}});
+  }
+}
+
+}  // namespace
+
+formats::Value wait_for_job(HubClient& hub, const std::string& id, launch::Interruptions& interruptions) {
+  Asking ask(hub, interruptions);
+  LiveLine live;
+  while (true) {
+    interruptions.check();
+    if (const auto job = ask(job_path(id))) {
+      show(live, *job);
+      if (is_over(text_at(*job, "state"))) {
+        live.finish();
+        return *job;
+      }
+    } else {
+      live.show({.what = "waiting",
+                 .counted = "the hub does not answer: the job goes on without it",
+                 .details = {}});
+    }
+    ask.pause_until_next();
+  }
+}
+
+std::vector<formats::Value> wait_for_jobs(HubClient& hub, const std::vector<std::string>& ids,
+                                          launch::Interruptions& interruptions) {
+  Asking ask(hub, interruptions);
+  LiveLine live;
+  std::vector<formats::Value> over;
+  std::size_t failed = 0;
+  while (over.size() < ids.size()) {
+    interruptions.check();
+    const auto job = ask(job_path(ids[over.size()]));
+    const auto state = job ? text_at(*job, "state") : std::string();
+    if (is_over(state)) {
+      failed += state != "finished" ? 1 : 0;
+      over.push_back(*job);
+    }
+    const auto counted = fmt::format("{}/{} jobs", over.size(), ids.size());
+    const auto details = failed > 0 ? fmt::format("{} failed", failed) : std::string();
+    live.show({.what = "running",
+               .done = over.size(),
+               .total = ids.size(),
+               .counted = counted,
+               .details = details});
+    if (!is_over(state)) ask.pause_until_next();
+  }
+  live.finish();
+  return over;
+}
+
+std::vector<Fetched> fetch_outputs(HubClient& hub, const formats::Value& job, const fs::path& into) {
+  const auto wanted = number_at(job, "attempt");
+  std::vector<Fetched> fetched;
+  const auto progress = make_progress();
+  for (const auto& attempt : list_at(job, "attempts")) {
+    if (number_at(attempt, "number") != wanted) continue;
+    for (const auto& output : list_at(attempt, "outputs")) {
+      const auto* name_value = output.find("name");
+      if (name_value == nullptr) continue;
+      const std::string& name = name_value->text();
+      for (const auto part : split(name, '/'))  // a site chose it
+        if (part.empty() || part == "." || part == "..")
+          throw Error("the site reports an output \"{}\", which leads away: nothing was written",
+                      printable(name));
+      const auto size = static_cast<std::uint64_t>(number_at(output, "size"));
+      const auto rest = fmt::format("/files/{}?attempt={}", net::percent_encode(name, true), wanted);
+      hub.download(job_path(text_at(job, "id"), rest), into / name, size, *progress);
+      fetched.push_back({into / name, size});
+    }
+  }
+  return fetched;
+}
+
+std::string last_words(HubClient& hub, const std::string& id, std::size_t lines) {
+  for (const std::string_view stream : {"err", "out"}) {
+    const auto answer =
+        hub.call({.path = job_path(id, fmt::format("/log?stream={}&from=-8192&length=8192", stream))});
+    if (!answer.ok()) return {};
+    std::vector<std::string> words;
+    for (const auto line : split(trim(answer.body), '\n')) words.push_back(printable(line));
+    if (words.size() == 1 && words.front().empty()) continue;
+    if (words.size() > lines) words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(lines));
+    return join(words, "\n") + "\n";
+  }
+  return {};
+}
+
+int exit_code_of(const formats::Value& job) {
+  if (text_at(job, "state") == "finished") return 0;
+  const auto code = number_at(job, "exit_code");
+  return code > 0 && code < 256 ? static_cast<int>(code) : static_cast<int>(Failure::failed);
+}
+
+std::string from_here(const fs::path& path) {
+  const fs::path near = path.lexically_relative(fs::current_path());
+  return near.empty() || near.native().starts_with("..") ? path.string() : near.string();
+}
+
+}  // namespace longship::cli

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// longship logs JOB: what its ranks wrote, by range from the site where it lies.
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "command.h"
+#include "hub_client.h"
+#include "launch/lines.h"
+#include "launch/signals.h"
+
+namespace longship::cli {
+namespace {
+
+struct Words {
+  std::string job, hub;
+  int rank = 0, attempt = 0;
+  bool follow = false, all = false, err = false;
+};
+
+// What was shown so far of one rank.
+struct Shown {
+  std::uint64_t at = 0;
+  std::string line;  // not yet ended; only with marks
+};
+
+class Logs {
+ public:
+  Logs(HubClient& hub, const Words& words, launch::Interruptions& interruptions)
+      : hub_(hub), words_(words), interruptions_(interruptions) {}
+
+  void show() {
+    auto job = hub_.get(job_path(words_.job));
+    attempt_ = words_.attempt > 0 ? words_.attempt : number_at(job, "attempt");
+    if (attempt_ == 0 && !words_.follow) {
+      note("{} has not started: {}", words_.job, text_at(job, "reason"));
+      return;
+    }
+    while (true) {
+      const bool over = is_over(text_at(job, "state"));
+      const auto newest = number_at(job, "attempt");
+      const bool superseded = words_.attempt == 0 && newest > attempt_;
+      if (attempt_ > 0) show_new(job, !words_.follow);
+      if (!words_.follow || (over && !superseded)) break;
+      if (superseded)
+        start(newest);
+      else if (!pause())
+        break;
+      job = job_again(std::move(job));
+    }
+    for (auto& [rank, shown] : ranks_) flush(rank, shown);
+  }
+
+ private:
+  void start(std::int64_t attempt) {
+    for (auto& [rank, shown] : ranks_) flush(rank, shown);
+    if (attempt_ > 0) note("{}: attempt {}", words_.job, attempt);
+    ranks_.clear();
+    attempt_ = attempt;
+  }
+
+  formats::Value job_again(formats::Value before) {
+    try {
+      return hub_.get(job_path(words_.job));
+    } catch (const net::Unreachable&) {
+      return before;  // it will come back, or Ctrl-C
+    }
+  }
+
+  void show_new(const formats::Value& job, bool must) {
+    const auto count = words_.all ? static_cast<int>(number_at(job, "ranks")) : 1;
+    for (int i = 0; i < count; ++i) {
+      const int rank = words_.all ? i : words_.rank;
+      while (show_piece(rank, ranks_[rank], must)) {
+      }
+    }
+    std::fflush(stdout);
+  }
+
+  // True: there may be more.
+  bool show_piece(int rank, Shown& shown, bool must) {
+    constexpr std::size_t most = 256 << 10;
+    const auto path =
+        job_path(words_.job, fmt::format("/log?rank={}&stream={}&attempt={}&from={}&length={}", rank,
+                                         words_.err ? "err" : "out", attempt_, shown.at, most));
+    net::Answer answer;
+    try {
+      answer = must ? hub_.checked({.path = path}) : hub_.call({.path = path});
+    } catch (const net::Unreachable&) {
+      if (must) throw;
+      return false;
+    }
+    if (!answer.ok() || answer.body.empty()) return false;  // not there yet
+    shown.at += answer.body.size();
+    if (words_.all)
+      marked(rank, shown, answer.body);
+    else
+      std::fwrite(answer.body.data(), 1, answer.body.size(), stdout);
+    interruptions_.check();
+    return answer.body.size() == most || shown.at < answer.number("x-longship-size");
+  }
+
+  static void marked(int rank, Shown& shown, std::string_view bytes) {
+    for (const char c : bytes) {
+      shown.line += c;
+      if (c == '\n') flush(rank, shown);
+    }
+  }
+  static void flush(int rank, Shown& shown) {
+    if (shown.line.empty()) return;
+    if (!shown.line.ends_with('\n')) shown.line += '\n';
+    std::printf("[%d] ", rank);
+    std::fwrite(shown.line.data(), 1, shown.line.size(), stdout);
+    shown.line.clear();
+  }
+
+  bool pause() {
+    pollfd waited{interruptions_.fd(), POLLIN, 0};
+    ::poll(&waited, 1, 500);
+    return !interruptions_.take();
+  }
+
+  HubClient& hub_;
+  const Words& words_;
+  launch::Interruptions& interruptions_;
+  std::int64_t attempt_ = 0;
+  std::map<int, Shown> ranks_;
+};
+
+}  // namespace
+
+void add_logs(CLI::App& app, Context&) {
+  auto words = std::make_shared<Words>();
+  auto* command = app.add_subcommand("logs", "What a job's ranks wrote");
+  command->add_option("JOB", words->job, "digits-7")->required();
+  command->add_flag("-f,--follow", words->follow, "Until the job ended, over all its attempts");
+  auto* rank =
+      command->add_option("--rank", words->rank, "Of this rank (0)")->check(CLI::Range(0, 9'999'999));
+  command->add_flag("--all", words->all, "Of all ranks, each line marked with its rank")->excludes(rank);
+  command->add_flag("--err", words->err, "stderr instead of stdout");
+  command->add_option("--attempt", words->attempt, "Of this attempt (the committed one, else the newest)")
+      ->check(CLI::Range(1, 1'000'000));
+  add_hub_option(*command, words->hub);
+  command->footer(
+      examples("  longship logs -f digits-7\n"
+               "  longship logs digits-7 --rank 3 --err\n"));
+  command->callback([words] {
+    HubClient hub(words->hub);
+    launch::Interruptions interruptions;
+    Logs(hub, *words, interruptions).show();
+  });
+}
+
+}  // namespace longship::cli

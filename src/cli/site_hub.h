@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of longship site that speak with the hub: add, ls, rm.
+#pragma once
+#include "command.h"
+
+namespace longship::cli {
+
+void add_site_add(CLI::App& site, Context& context);
+void add_site_ls(CLI::App& site, Context& context);
+void add_site_rm(CLI::App& site, Context& context);
+
+}  // namespace longship::cli

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hub.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/say.h"
+#include "blobs.h"
+#include "describe.h"
+#include "directory.h"
+#include "errands.h"
+#include "links.h"
+#include "next.h"
+#include "prepare.h"
+#include "requests.h"
+#include "secrets.h"
+#include "ssh_sites.h"
+#include "store.h"
+
+namespace longship::hub {
+namespace {
+
+constexpr std::chrono::seconds tick_every{1};
+constexpr std::size_t most_told = 1000;  // changed jobs, before listeners are told to ask again instead
+
+Moment now() {
+  return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+}
+
+bool only_reads(const Request& request) {
+  return std::holds_alternative<ListJobs>(request) || std::holds_alternative<ShowJob>(request) ||
+         std::holds_alternative<Why>(request) || std::holds_alternative<ListSites>(request) ||
+         std::holds_alternative<ShowSite>(request) || std::holds_alternative<ListImages>(request);
+}
+
+SshSite ssh_site(const SiteRecord& record) {
+  return {record.name, record.ssh, record.port, record.longship, record.site_file};
+}
+
+}  // namespace
+
+struct Hub::Parts {
+  explicit Parts(const Options& options, Hub& hub)
+      : directory(options.directory),
+        blobs(directory.path() / "blobs", options.image_store),
+        preparation(blobs),
+        store(directory.path() / "hub.db"),
+        ssh(hub, [this](std::string site, std::string sentence) {
+          post(Condition{std::move(site), std::move(sentence)});
+        }) {
+    owner = {user_name(), "", ""};
+    owner_hash = token_hash(directory.token());
+    state.owner = owner.user;
+    store.load(state);
+    state.images = blobs.images();
+    (void)next(state, Opened{}, now());
+    publish_tokens();
+  }
+
+  // --- in from any thread ---
+
+  void post(Event event) {
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping) return;
+      inputs.push_back(std::move(event));
+    }
+    wake.notify_one();
+  }
+
+  void perform(const Caller& caller, Request request, Respond respond) {
+    const auto id = ++last_request;
+    const bool image = std::holds_alternative<PutImage>(request);
+    const auto record = image ? std::get<PutImage>(request).record : std::string();
+    try {
+      auto asked = preparation.prepare(id, caller, std::move(request));
+      {
+        const std::lock_guard lock(mutex);
+        if (stopping) throw Refusal{503, "the hub is being shut down"};
+        waiting.emplace(id, std::move(respond));
+      }
+      if (image)
+        errands.run([this, asked, record] { put_image(asked, record); });
+      else
+        post(std::move(asked));
+    } catch (const Refusal& refusal) {
+      respond(failure(refusal.status, refusal.sentence));
+    }
+  }
+
+  void put_image(const Asked& asked, const std::string& record) {
+    try {
+      if (!asked.caller.site.empty()) throw Error(Failure::usage, "an agent's token is not for images");
+      blobs.add_image(record);
+      post(ImagesFound{blobs.images()});
+      post(asked);
+    } catch (const Error& error) {
+      respond(asked.id, failure(error.failure() == Failure::usage ? 400 : 503, error.what()));
+    }
+  }
+
+  void receive(LinkId link, std::string frame) {
+    try {
+      auto message = message::decode_from_agent(frame);
+      if (const auto* fetch = std::get_if<message::Fetch>(&message))
+        return errands.run([this, link, ask = *fetch] { answer(link, ask); });
+      post(Heard{link, std::move(message)});
+    } catch (const Error& error) {
+      links.send(link, message::encode(message::FromHub(message::Goodbye{error.what()})));
+      links.close(link);
+      post(LinkDown{link});
+    }
+  }
+
+  void answer(LinkId link, const message::Fetch& fetch) {
+    message::Chunk chunk{fetch.id, {}, {}};
+    try {
+      if (!links.is_welcome(link)) throw Error("an agent has to say Hello first");
+      chunk.bytes = blobs.read(fetch.digest, fetch.offset, fetch.length);
+    } catch (const Error& error) {
+      chunk.error = error.what();
+    }
+    links.send(link, message::encode(message::FromHub(std::move(chunk))));
+  }
+
+  // --- the hub's thread ---
+
+  void run() {
+    auto next_tick = std::chrono::steady_clock::now();
+    for (;;) {
+      std::deque<Event> batch;
+      bool last = false;
+      {
+        std::unique_lock lock(mutex);
+        wake.wait_until(lock, next_tick, [&] { return stopping || !inputs.empty(); });
+        batch.swap(inputs);
+        last = stopping;
+      }
+      if (const auto time = std::chrono::steady_clock::now(); time >= next_tick) {
+        next_tick = time + tick_every;
+        batch.emplace_back(Tick{});
+        look_for_images();
+        ticked = true;
+      }
+      work(batch);
+      if (last) return;
+    }
+  }
+
+  void work(std::deque<Event>& batch) {
+    Actions actions;
+    try {
+      failpoint("hub.received");
+      for (auto& event : batch) {
+        add_history(event);
+        take(next(state, event, now()), actions);
+      }
+      if (state.place_wanted || ticked) take(next(state, Assign{}, now()), actions);
+      if (!state.changes().empty()) store.write(state);
+    } catch (const std::exception& error) {
+      return undo(batch, actions, error.what());
+    }
+    failpoint("hub.committed");
+    healthy = true;
+    auto changed = note_changed();
+    if (!state.changes().tokens.empty() || !state.changes().revoked.empty()) publish_tokens();
+    state.committed();
+    for (auto& action : actions) std::visit([this](auto& one) { act(one); }, action);
+    failpoint("hub.replied");
+    tell_listeners(changed);
+  }
+
+  static void take(Actions more, Actions& actions) {
+    std::move(more.begin(), more.end(), std::back_inserter(actions));
+  }
+
+  void add_history(Event& event) {
+    auto* asked = std::get_if<Asked>(&event);
+    if (asked == nullptr) return;
+    if (const auto* show = std::get_if<ShowJob>(&asked->request))
+      if (const auto job = state.find_job(show->job); job != none) asked->history = store.notes_of(job);
+  }
+
+  // The transaction failed: nothing of the batch has happened. Requests are told so; agents, which have their
+  // facts on disk, are cut off and say them again when they come back.
+  void undo(const std::deque<Event>& batch, Actions& actions, const std::string& sentence) {
+    if (healthy) warn("{}", sentence);
+    healthy = false;
+    for (const auto& event : batch)
+      if (const auto* heard = std::get_if<Heard>(&event)) cut(heard->link);
+    state.roll_back();
+    const bool full = sentence.find("is full") != std::string::npos;
+    for (const auto& event : batch) {
+      const auto* asked = std::get_if<Asked>(&event);
+      if (asked == nullptr) continue;
+      if (!only_reads(asked->request)) {
+        respond(asked->id, failure(full ? 507 : 503, sentence));
+        continue;
+      }
+      for (auto& action : next(state, event, now())) std::visit([this](auto& one) { act(one); }, action);
+    }
+    // Answers of agents to earlier requests changed nothing.
+    for (auto& action : actions)
+      if (auto* reply = std::get_if<Reply>(&action)) act(*reply);
+  }
+
+  void cut(LinkId link) {
+    for (auto& action : next(state, LinkDown{link}, now()))
+      std::visit([this](auto& one) { act(one); }, action);
+    links.close(link);
+  }
+
+  void act(Reply& reply) { respond(reply.id, std::move(reply.response)); }
+  void act(Send& send) {
+    if (std::holds_alternative<message::Welcome>(send.message)) links.welcome(send.link);
+    links.send(send.link, message::encode(send.message));
+  }
+  void act(const Close& close) { links.close(close.link); }
+  void act(const SiteAdded& added) {
+    errands.run([this, site = ssh_site(state.site(added.site).record)] { ssh.set(site); });
+  }
+
+  void respond(std::uint64_t id, Response response) {
+    Respond answer;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = waiting.find(id);
+      if (found == waiting.end()) return;
+      answer = std::move(found->second);
+      waiting.erase(found);
+    }
+    answer(std::move(response));
+  }
+
+  void look_for_images() {
+    errands.run([this] {
+      const auto stamp = blobs.images_stamp();
+      if (std::exchange(images_stamp, stamp) == stamp) return;
+      post(ImagesFound{blobs.images()});
+    });
+  }
+
+  // --- what others are told ---
+
+  void publish_tokens() {
+    auto known = std::make_shared<std::unordered_map<std::string, Caller>>();
+    for (const auto& [hash, token] : state.tokens())
+      known->emplace(hash, Caller{token.user, token.team, token.site});
+    known->insert_or_assign(owner_hash, owner);
+    const std::lock_guard lock(mutex);
+    callers = std::move(known);
+  }
+
+  // Jobs to tell of; nothing if nobody listens, too many if there are more than is worth it.
+  std::vector<JobIndex> note_changed() {
+    std::vector<JobIndex> changed;
+    {
+      const std::lock_guard lock(listening);
+      if (listeners.empty()) {
+        state.stirred.clear();
+        return changed;
+      }
+    }
+    const auto& changes = state.changes();
+    for (const auto& one : changes.submissions)
+      for (std::uint32_t n = 0; n < one.count && changed.size() <= most_told; ++n)
+        changed.push_back(one.first + n);
+    for (const auto& [index, before] : changes.jobs) {
+      if (changed.size() > most_told) break;
+      if (index < changes.job_count) changed.push_back(index);
+    }
+    if (ticked) {
+      changed.insert(changed.end(), state.stirred.begin(), state.stirred.end());
+      state.stirred.clear();
+    }
+    return changed;
+  }
+
+  void tell_listeners(const std::vector<JobIndex>& changed) {
+    const bool sites = std::exchange(ticked, false);
+    const std::lock_guard lock(listening);
+    const auto tell = [&](std::string_view kind, const std::string& json) {
+      for (const auto& [id, listener] : listeners) listener(kind, json);
+    };
+    if (listeners.empty()) return;
+    Describer describer(state, now());
+    if (changed.size() > most_told)
+      tell("reset", "{}");
+    else
+      for (const auto index : changed) tell("job", formats::dump_json(describer.job(index)));
+    if (!sites) return;
+    for (auto& site : state.sites())
+      if (std::exchange(site.stirred, false)) tell("site", formats::dump_json(describer.site(site)));
+  }
+
+  Directory directory;
+  Blobs blobs;
+  Preparation preparation;
+  Store store;
+  State state;  // the hub's thread's alone
+  bool healthy = true, ticked = false;
+  Caller owner;
+  std::string owner_hash;
+  Links links;
+
+  std::mutex mutex;  // of what follows
+  std::condition_variable wake;
+  std::deque<Event> inputs;
+  std::unordered_map<std::uint64_t, Respond> waiting;
+  std::shared_ptr<const std::unordered_map<std::string, Caller>> callers;
+  bool stopping = false;
+  std::atomic<std::uint64_t> last_request{0};
+
+  std::mutex listening;  // of listeners
+  std::map<std::uint64_t, Listener> listeners;
+  std::uint64_t last_listener = 0;
+
+  std::string images_stamp;  // the errands' alone
+  SshSites ssh;
+  Errands errands;
+  std::thread thread;
+};
+
+Hub::Hub(const Options& options) : parts_(std::make_unique<Parts>(options, *this)) {
+  for (const auto& site : parts_->state.sites())
+    if (!site.record.removed && !site.record.ssh.empty()) parts_->ssh.set(ssh_site(site.record));
+  parts_->thread = std::thread([this] { parts_->run(); });
+}
+
+Hub::~Hub() {
+  parts_->errands.stop();
+  parts_->ssh.stop();
+  {
+    const std::lock_guard lock(parts_->mutex);
+    parts_->stopping = true;
+  }
+  parts_->wake.notify_one();
+  parts_->thread.join();
+  parts_->links.close_all();
+  for (auto& [id, respond] : std::exchange(parts_->waiting, {}))
+    respond(failure(503, "the hub is being shut down"));
+}
+
+void Hub::perform(const Caller& caller, Request request, Respond respond) {
+  parts_->perform(caller, std::move(request), std::move(respond));
+}
+
+std::optional<Caller> Hub::caller(std::string_view token) const {
+  const auto hash = token_hash(token);
+  std::shared_ptr<const std::unordered_map<std::string, Caller>> callers;
+  {
+    const std::lock_guard lock(parts_->mutex);
+    callers = parts_->callers;
+  }
+  const auto found = callers->find(hash);
+  return found == callers->end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string Hub::owner_token() const {
+  return parts_->directory.token();
+}
+
+Hub::LinkId Hub::connect(const Caller& caller, std::shared_ptr<AgentLink> link) {
+  const auto id = parts_->links.add(std::move(link));
+  parts_->post(LinkUp{id, caller});
+  return id;
+}
+
+void Hub::receive(LinkId link, std::string frame) {
+  parts_->receive(link, std::move(frame));
+}
+
+void Hub::disconnect(LinkId link) {
+  parts_->links.forget(link);
+  parts_->post(LinkDown{link});
+}
+
+bool Hub::has_blob(std::string_view digest) const {
+  return parts_->blobs.has(digest);
+}
+
+std::optional<std::uint64_t> Hub::blob_size(std::string_view digest) const {
+  return parts_->blobs.size(digest);
+}
+
+std::uint64_t Hub::upload(std::string_view digest, std::uint64_t offset, std::uint64_t size,
+                          std::string_view bytes) {
+  return parts_->blobs.upload(digest, offset, size, bytes);
+}
+
+std::uint64_t Hub::uploaded(std::string_view digest) const {
+  return parts_->blobs.uploaded(digest);
+}
+
+std::string Hub::read_blob(std::string_view digest, std::uint64_t offset, std::uint64_t length) const {
+  return parts_->blobs.read(digest, offset, length);
+}
+
+std::uint64_t Hub::listen(Listener listener) {
+  const std::lock_guard lock(parts_->listening);
+  parts_->listeners.emplace(++parts_->last_listener, std::move(listener));
+  return parts_->last_listener;
+}
+
+void Hub::unlisten(std::uint64_t id) {
+  const std::lock_guard lock(parts_->listening);
+  parts_->listeners.erase(id);
+}
+
+}  // namespace longship::hub

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs through the hub to a real Slurm, and what a batch system does wrong on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import PROGRAM, REPOSITORY, marked_processes, needs, wait_until
+from hub_lab import HubLab
+from images import STORE, image
+from slurm_lab import slurm
+from test_voyage import check_committed_once, job_file, kill
+
+pytestmark = [needs("slurmctld", "slurmd", "munged", "sbatch")]
+
+DIGITS = REPOSITORY / "examples" / "digits" / "job.toml"
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with slurm(nodes=2) as environment:
+        yield environment
+
+
+class Site:
+    """The hub, and an agent on the "login node", each a process of its own."""
+
+    def __init__(self, longship, tmp_path, lab):
+        self.longship, self.directory, self.lab = longship, tmp_path, lab
+        self.hub = HubLab(longship, tmp_path / "hub", command="hub").start()
+        self.agent = None
+        self.environment = longship.environment | lab
+        probed = longship("site", "probe", "--name", "lab", "--spool", tmp_path / "spool", env=self.environment)
+        assert probed.returncode == 0, probed.stderr
+        self.file = tmp_path / "site.toml"
+        self.file.write_text(probed.stdout)
+        status, body = self.hub.request("POST", "/v1/sites", {"site": "lab"})
+        assert status == 201, body
+        (tmp_path / "agent.token").write_text(json.loads(body)["token"])
+
+    def start_agent(self, **variables):
+        with open(self.directory / "agent.log", "a") as log:
+            self.agent = self.longship.start(
+                "agent", "--site-file", self.file, "--hub", self.hub.url, "--token-file", self.directory / "agent.token",
+                env=self.environment | variables, stdout=log, stderr=log)
+        wait_until(lambda: self.hub.get("/v1/sites")["sites"][0]["state"] == "up", "the agent to connect")
+        return self
+
+    def kill_agent(self):
+        self.agent.kill()
+        self.agent.wait()
+
+    def queue(self):
+        return subprocess.run(["squeue", "-h", "-o", "%j"], env=self.environment, text=True,
+                              capture_output=True).stdout.split()
+
+    def submit(self, job, *words):
+        done = self.longship("--json", "submit", job, *words)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["jobs"][0]
+
+
+@pytest.fixture
+def site(longship, tmp_path, lab):
+    longship.environment["LONGSHIP_TEST_MARK"] = str(tmp_path)
+    longship.environment["LONGSHIP_STORE"] = str(STORE)
+    at = Site(longship, tmp_path, lab)
+    yield at
+    if at.agent and at.agent.poll() is None:
+        at.agent.kill()
+    at.hub.stop()
+    subprocess.run(["scancel", "-u", str(os.getuid())], env=at.environment, check=False)
+    wait_until(lambda: not at.queue(), "all jobs to leave the queue")
+    kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))
+
+
+def test_digits_on_two_nodes_in_boxes_through_the_hub(site):
+    image(PROGRAM, "debian-torch", "bookworm", "python3-torch", "python3-sklearn")
+    site.start_agent()
+    name = site.submit(DIGITS, "--set", "needs.nodes=2", "--set", 'command=["python3","train.py","--epochs","15"]')
+    job = site.hub.wait(name, patience=180)
+    assert job["state"] == "finished", job
+    assert sorted(job["attempts"][0]["nodes"]) == ["node1", "node2"]
+    assert {output["name"] for output in job["attempts"][0]["outputs"]} == {"model.pt", "metrics.jsonl"}
+    assert "accuracy" in site.longship("logs", name).stdout
+    report = site.hub.get(f"/v1/jobs/{name}/report")
+    assert len(report["ranks"]) == 4
+
+
+def test_a_pilot_leaves_when_nothing_is_left_to_do(site, tmp_path):
+    site.start_agent()
+    check_committed_once(site.hub, site.submit(job_file(tmp_path / "job", "echo done > out.txt")))
+    wait_until(lambda: not site.queue(), "the pilot to leave the queue", patience=90)
+
+
+def test_an_answer_of_sbatch_that_is_lost_is_no_second_submission(site, tmp_path):
+    """The first sbatch succeeds, but its answer does not arrive."""
+    fake = tmp_path / "bin"
+    fake.mkdir()
+    real = subprocess.run(["which", "sbatch"], text=True, capture_output=True).stdout.strip()
+    (fake / "sbatch").write_text(
+        f"#!/bin/sh\n{real} \"$@\" || exit\n[ -e {tmp_path}/lost ] || {{ touch {tmp_path}/lost; exit 1; }}\n")
+    (fake / "sbatch").chmod(0o755)
+    site.start_agent(PATH=f"{fake}:{os.environ['PATH']}")
+    name = site.submit(job_file(tmp_path / "job", "echo done > out.txt"))
+    check_committed_once(site.hub, name)
+    assert (tmp_path / "lost").exists()
+    assert (tmp_path / "job" / "ran").read_text() == "x\n"
+
+
+def test_slurmctld_killed_and_restarted_under_a_running_job(site, tmp_path, lab):
+    site.start_agent()
+    go = tmp_path / "go"
+    name = site.submit(job_file(tmp_path / "job", f"while [ ! -e {go} ]; do sleep 0.2; done; echo done > out.txt"))
+    site.hub.wait(name, "running")
+    directory = os.path.dirname(lab["SLURM_CONF"])
+    os.kill(int(open(f"{directory}/slurmctld.pid").read()), signal.SIGKILL)
+    wait_until(lambda: site.hub.get("/v1/sites")["sites"][0]["condition"], "the site to say that Slurm does not answer",
+               patience=90)
+    assert site.hub.job(name)["state"] == "running"
+    subprocess.run(["slurmctld", "-f", lab["SLURM_CONF"]], env=site.environment, check=True)
+    go.touch()
+    job = check_committed_once(site.hub, name)
+    assert len(job["attempts"]) == 1
+
+
+def test_a_silent_agent_does_not_start_a_job_twice(site, tmp_path):
+    site.start_agent()
+    go = tmp_path / "go"
+    name = site.submit(job_file(tmp_path / "job", f"while [ ! -e {go} ]; do sleep 0.2; done; echo done > out.txt"))
+    site.hub.wait(name, "running")
+    site.kill_agent()
+    wait_until(lambda: site.hub.get("/v1/sites")["sites"][0]["state"] == "silent", "the hub to notice", patience=60)
+    assert site.hub.job(name)["state"] == "running"
+    go.touch()
+    time.sleep(2)  # it ends while nobody watches
+    site.start_agent()
+    job = check_committed_once(site.hub, name)
+    assert len(job["attempts"]) == 1
+
+
+def test_scancel_by_somebody_else_is_a_loss_and_the_job_goes_on(site, tmp_path):
+    site.start_agent()
+    first = tmp_path / "first"
+    name = site.submit(job_file(tmp_path / "job",
+                                f"if [ ! -e {first} ]; then touch {first}; sleep 1000; fi; echo done > out.txt"))
+    wait_until(first.exists, "the first attempt")
+    site.hub.wait(name, "running")
+    subprocess.run(["scancel", "-u", str(os.getuid())], env=site.environment, check=True)
+    job = site.hub.wait(name, "finished", patience=150)
+    check_committed_once(site.hub, name)
+    assert len(job["attempts"]) == 2
