@@ -4,9 +4,9 @@
 //   LONGSHIP_FAILPOINTS="hub.committed=kill:3,agent.submitted=fail,pilot.kept=stop"
 //
 // kill: SIGKILL to ourselves; fail: an Error; stop: SIGSTOP; ":3" only the third time it is passed (1 if not
-// said). With LONGSHIP_FAILPOINT_MARKS=DIR a point acts once among all processes that share the directory: what is
-// started in place of a killed one lives. Nothing happens, and nothing is looked up, where the variable is not set
-// when the process starts.
+// said). With LONGSHIP_FAILPOINT_MARKS=DIR a point acts once among all processes that share the directory:
+// what is started in place of a killed one lives. Nothing happens, and nothing is looked up, where the
+// variable is not set when the process starts.
 #pragma once
 #include <string_view>
 

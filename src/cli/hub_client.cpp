@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hub_client.h"
 
-#include <thread>
-#include <algorithm>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t piece = std::size_t{8} << 20;
+constexpr std::uint64_t worth_a_line = std::uint64_t{4} << 20;  // of progress
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -117,8 +118,8 @@ net::Answer HubClient::call(const net::Call& call) {
       return answer;
     } catch (const net::Unreachable& problem) {
       if (!reached_ || !may_be_repeated(call) || tries == most_tries)
-        throw net::Unreachable("cannot reach the hub at {}: {}; is it running? `longship up` starts one", url(),
-                               problem.what());
+        throw net::Unreachable("cannot reach the hub at {}: {}; is it running? `longship up` starts one",
+                               url(), problem.what());
       std::this_thread::sleep_for(pause_between_tries);
     }
   }
@@ -154,7 +155,7 @@ formats::Value HubClient::remove(const std::string& path) {
   return formats::parse_json(checked({.method = "DELETE", .path = path}).body, "the hub's answer");
 }
 
-void HubClient::upload(const std::string& digest, const fs::path& file, Progress& progress,
+void HubClient::upload(const std::string& digest, const fs::path& file, Progress& shown,
                        std::string_view what) {
   const std::string path = "/v1/blobs/" + digest;
   const auto there = call({.method = "HEAD", .path = path});
@@ -163,6 +164,8 @@ void HubClient::upload(const std::string& digest, const fs::path& file, Progress
   const std::uint64_t size = fs::file_size(file);
   const Fd fd = open_file(file, O_RDONLY);
   std::string bytes;
+  NoProgress none;
+  Progress& progress = size < worth_a_line ? none : shown;
   progress.begin(what, size, "B");
   for (std::uint64_t at = there.number("x-longship-uploaded"); at < size;) {
     bytes.resize(std::min<std::uint64_t>(piece, size - at));
@@ -182,8 +185,7 @@ void HubClient::upload(const std::string& digest, const fs::path& file, Progress
   progress.end();
 }
 
-void HubClient::download(const std::string& path, const fs::path& into, std::uint64_t size,
-                         Progress& progress) {
+void HubClient::download(const std::string& path, const fs::path& into, std::uint64_t size, Progress& shown) {
   fs::create_directories(into.parent_path());
   const fs::path aside = into.string() + ".part";
   const Fd fd = open_file(aside, O_WRONLY | O_CREAT, 0644);
@@ -193,6 +195,8 @@ void HubClient::download(const std::string& path, const fs::path& into, std::uin
   if (at > size) at = 0;
   if (::ftruncate(fd.get(), static_cast<off_t>(at)) != 0 || ::lseek(fd.get(), 0, SEEK_END) < 0)
     throw Error::from_errno(errno, "cannot write {}", aside.string());
+  NoProgress none;
+  Progress& progress = size < worth_a_line ? none : shown;
   progress.begin("fetching " + into.filename().string(), size, "B");
   if (at < size) {
     net::Call asked{.path = path};

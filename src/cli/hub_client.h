@@ -43,8 +43,8 @@ class HubClient {
   formats::Value post(const std::string& path, const formats::Value& body = {}, const std::string& key = {});
   formats::Value put(const std::string& path, const formats::Value& body);
   formats::Value remove(const std::string& path);
-  // For what is more than JSON; Unreachable says how to start one. A hub that answered before and is gone is waited
-  // for, half a minute, where asking twice does no harm.
+  // For what is more than JSON; Unreachable says how to start one. A hub that answered before and is gone is
+  // waited for, half a minute, where asking twice does no harm.
   net::Answer call(const net::Call& call);
   // The same, with other answers than success as an Error.
   net::Answer checked(const net::Call& call);

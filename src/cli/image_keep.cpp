@@ -20,14 +20,17 @@ void add_export(CLI::App& image) {
     std::string name, path, format;
   };
   const auto words = std::make_shared<Words>();
-  auto* command = image.add_subcommand("export", "An image as an OCI layout, tar, SquashFS file or directory");
+  auto* command =
+      image.add_subcommand("export", "An image as an OCI layout, tar, SquashFS file or directory");
   command->add_option("IMAGE", words->name, "Its name")->required();
   command->add_option("PATH", words->path, "Where to; it must not exist yet")->required();
-  command->add_option("--format", words->format,
-                      "oci, oci-archive, tar, squashfs or directory; else what the path's ending says, or oci");
-  command->footer(examples("  longship image export debian-torch ./layout\n"
-                           "  longship image export debian-torch torch.sqfs\n"
-                           "  longship image export debian-torch root --format directory\n"));
+  command->add_option(
+      "--format", words->format,
+      "oci, oci-archive, tar, squashfs or directory; else what the path's ending says, or oci");
+  command->footer(
+      examples("  longship image export debian-torch ./layout\n"
+               "  longship image export debian-torch torch.sqfs\n"
+               "  longship image export debian-torch root --format directory\n"));
   command->callback([words] {
     const store::Store store;
     const auto format = image::format_of(words->format, words->path);
@@ -54,7 +57,8 @@ void add_gc(CLI::App& image, Context& context) {
 }
 
 void add_verify(CLI::App& image, Context& context) {
-  auto* command = image.add_subcommand("verify", "Read every image's file again and compare it with its digest");
+  auto* command =
+      image.add_subcommand("verify", "Read every image's file again and compare it with its digest");
   command->footer(examples("  longship image verify\n"));
   command->callback([&context] {
     const auto progress = make_progress();
@@ -76,10 +80,12 @@ void add_verify(CLI::App& image, Context& context) {
       print_json(std::move(all));
     }
     for (const auto& damage : damages)
-      complain(fmt::format("{} (of {}) {}: make the image again, or remove it with \"longship image rm\"", damage.digest,
-                           join(damage.images, ", "), damage.what));
-    if (!damages.empty()) context.exit_code = static_cast<int>(Failure::failed);
-    else if (!context.json) note("all files are as they were: {}", formats::human_bytes(bytes));
+      complain(fmt::format("{} (of {}) {}: make the image again, or remove it with \"longship image rm\"",
+                           damage.digest, join(damage.images, ", "), damage.what));
+    if (!damages.empty())
+      context.exit_code = static_cast<int>(Failure::failed);
+    else if (!context.json)
+      note("all files are as they were: {}", formats::human_bytes(bytes));
   });
 }
 

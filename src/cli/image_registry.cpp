@@ -25,8 +25,8 @@ struct Words {
 
 image::RegistryOptions options_for(const Words& words, const std::string& registry) {
   const char* authorities = std::getenv("SSL_CERT_FILE");
-  return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry), words.plain_http,
-          authorities == nullptr ? "" : authorities};
+  return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry),
+          words.plain_http, authorities == nullptr ? "" : authorities};
 }
 
 // "registry.example.org:5000/team/gan3d:v2" becomes "gan3d:v2".
@@ -49,8 +49,8 @@ void push(const Words& words, const Context& context) {
   const auto reference = image::parse_reference(words.reference);
   const store::Store store;
   const auto progress = make_progress();
-  const auto digest =
-      image::push(store, store.find(words.name), reference, options_for(words, reference.registry), *progress);
+  const auto digest = image::push(store, store.find(words.name), reference,
+                                  options_for(words, reference.registry), *progress);
   if (context.json) {
     formats::Table table;
     table.set("reference", reference.text());
@@ -90,7 +90,8 @@ void login(const Words& words) {
 
 void logout(const Words& words) {
   if (!image::CredentialFiles().forget(words.registry))
-    throw Error("there is nothing to forget: no password for {} is kept by longship image login", words.registry);
+    throw Error("there is nothing to forget: no password for {} is kept by longship image login",
+                words.registry);
   note("forgot the password for {}", words.registry);
 }
 
@@ -106,8 +107,9 @@ void add_image_registry(CLI::App& image, Context& context) {
   command->add_option("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG][@sha256:…]")->required();
   command->add_option("-t,--tag", words->name, "The name of the image here; else the last part of its own");
   add_plain_http(*command, *words);
-  command->footer(examples("  longship image pull registry.example.org/team/gan3d:v2\n"
-                           "  longship image pull localhost:5000/tools -t tools\n"));
+  command->footer(
+      examples("  longship image pull registry.example.org/team/gan3d:v2\n"
+               "  longship image pull localhost:5000/tools -t tools\n"));
   command->callback([words, &context] { pull(*words, context); });
 
   command = image.add_subcommand("push", "Bring an image to a registry");

@@ -12,9 +12,9 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "command.h"
-#include "site_hub.h"
 #include "formats/units.h"
 #include "site/probe.h"
+#include "site_hub.h"
 #include "table.h"
 
 namespace longship::cli {

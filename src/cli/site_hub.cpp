@@ -37,13 +37,15 @@ void add(const AddWords& words, const Context& context) {
     return;
   }
   if (!words.ssh.empty()) {
-    note("site {}: the hub starts an agent at {} over ssh; longship site ls tells when it is up", words.name, words.ssh);
+    note("site {}: the hub starts an agent at {} over ssh; longship site ls tells when it is up", words.name,
+         words.ssh);
     return;
   }
   const auto file = words.token_file.empty() ? words.name + ".token" : words.token_file;
   write_file(file, answer.find("token")->text() + "\n", 0600);
   note("site {}: its agent's token is in {}. On its login node:", words.name, file);
-  std::printf("  longship agent --site %s --hub %s --token-file %s\n", words.name.c_str(), hub.url().c_str(), file.c_str());
+  std::printf("  longship agent --site %s --hub %s --token-file %s\n", words.name.c_str(), hub.url().c_str(),
+              file.c_str());
 }
 
 void list(const std::string& url, const Context& context) {
@@ -53,8 +55,14 @@ void list(const std::string& url, const Context& context) {
     std::printf("%s\n", formats::dump_json(answer).c_str());
     return;
   }
-  TextTable table({{"SITE"}, {"STATE"}, {"SINCE"}, {"BATCH"}, {"QUEUES"}, {"WAITING", Align::right},
-                   {"RUNNING", Align::right}, {"CONDITION"}});
+  TextTable table({{"SITE"},
+                   {"STATE"},
+                   {"SINCE"},
+                   {"BATCH"},
+                   {"QUEUES"},
+                   {"WAITING", Align::right},
+                   {"RUNNING", Align::right},
+                   {"CONDITION"}});
   for (const auto& site : list_at(answer, "sites")) {
     std::string queues;
     std::int64_t waiting = 0, running = 0;
@@ -63,8 +71,9 @@ void list(const std::string& url, const Context& context) {
       waiting += number_at(queue, "waiting");
       running += number_at(queue, "running");
     }
-    table.add({text_at(site, "name"), text_at(site, "state"), ago(number_at(site, "since")), text_at(site, "batch"), queues,
-               std::to_string(waiting), std::to_string(running), text_at(site, "condition")});
+    table.add({text_at(site, "name"), text_at(site, "state"), ago(number_at(site, "since")),
+               text_at(site, "batch"), queues, std::to_string(waiting), std::to_string(running),
+               text_at(site, "condition")});
   }
   if (table.empty())
     note("there are no sites yet: longship up makes one of this machine, longship site add NAME another");
@@ -76,14 +85,19 @@ void list(const std::string& url, const Context& context) {
 
 void add_site_add(CLI::App& site, Context& context) {
   const auto words = std::make_shared<AddWords>();
-  auto* command = site.add_subcommand("add", "Make a site known to the hub: its agent comes to us, or we start it over ssh");
+  auto* command = site.add_subcommand(
+      "add", "Make a site known to the hub: its agent comes to us, or we start it over ssh");
   command->add_option("NAME", words->name, "What the site is called")->required();
-  command->add_option("--ssh", words->ssh, "The hub logs in there and starts the agent")->type_name("USER@HOST");
+  command->add_option("--ssh", words->ssh, "The hub logs in there and starts the agent")
+      ->type_name("USER@HOST");
   command->add_option("--port", words->port, "Of ssh, if it is not the usual one");
-  command->add_option("--longship", words->longship, "The program there, if it is not in the PATH")->type_name("PATH");
-  command->add_option("--site-file", words->site_file, "The site file there; without one the agent looks around")
+  command->add_option("--longship", words->longship, "The program there, if it is not in the PATH")
       ->type_name("PATH");
-  command->add_option("--token-file", words->token_file, "Where the agent's token goes (NAME.token)")->type_name("FILE");
+  command
+      ->add_option("--site-file", words->site_file, "The site file there; without one the agent looks around")
+      ->type_name("PATH");
+  command->add_option("--token-file", words->token_file, "Where the agent's token goes (NAME.token)")
+      ->type_name("FILE");
   add_hub_option(*command, words->hub);
   command->footer(
       examples("  longship site add lab\n"

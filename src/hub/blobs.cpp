@@ -44,6 +44,17 @@ Blobs::Blobs(fs::path directory, const fs::path& image_store)
     : directory_(std::move(directory)), images_(image_store) {
   fs::create_directories(directory_ / "sha256");
   fs::create_directories(directory_ / "partial");
+  finish_what_is_complete();
+}
+
+// All bytes of an upload came, but the hub was killed before it had its name: nobody would ever send more of
+// it.
+void Blobs::finish_what_is_complete() const {
+  for (const auto& entry : fs::directory_iterator(directory_ / "partial")) {
+    const auto digest = "sha256:" + entry.path().filename().string();
+    if (formats::is_digest(digest) && formats::digest_of_file(entry.path()) == digest)
+      give_name(digest, entry.path());
+  }
 }
 
 fs::path Blobs::whole(std::string_view digest) const {
@@ -109,6 +120,15 @@ void Blobs::complete(std::string_view digest, const fs::path& file) const {
     throw Error(Failure::usage,
                 "the bytes have another digest: they were damaged on the way, send them again");
   }
+  try {
+    give_name(digest, file);
+  } catch (...) {  // a full disk: an upload that has all its bytes would never be gone on with
+    ::unlink(file.c_str());
+    throw;
+  }
+}
+
+void Blobs::give_name(std::string_view digest, const fs::path& file) const {
   const auto synced = open_file(file, O_RDONLY);
   if (::fsync(synced.get()) != 0) throw Error::from_errno(errno, "cannot sync {}", file.string());
   failpoint("hub.uploaded");

@@ -41,6 +41,8 @@ class Blobs {
   [[nodiscard]] std::filesystem::path whole(std::string_view digest) const;
   [[nodiscard]] std::filesystem::path partial(std::string_view digest) const;
   [[nodiscard]] std::filesystem::path find(std::string_view digest) const;  // empty: nowhere
+  void finish_what_is_complete() const;
+  void give_name(std::string_view digest, const std::filesystem::path& file) const;
   void complete(std::string_view digest, const std::filesystem::path& file) const;
 
   std::filesystem::path directory_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portal's files as `vite build` made them, inside the program: compressed already, each with its type and a
-// tag that changes with its content. cmake/portal.cmake writes the definition into the build directory.
+// The portal's files as `vite build` made them, inside the program: compressed already, each with its type
+// and a tag that changes with its content. cmake/portal.cmake writes the definition into the build directory.
 //
-// "/index.html" is also what a page's own address ("/", "/jobs/digits-7", "/sites") is answered with; files beneath
+// "/index.html" is also what a page's own address ("/", "/jobs/digits-7", "/sites") is answered with; files
+// beneath
 // "/assets/" have a digest in their names and may be kept for ever.
 #pragma once
 #include <span>

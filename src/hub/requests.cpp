@@ -183,6 +183,7 @@ struct Answer {
     record.site_file = add.site_file;
     record.port = add.port;
     state.add_token({token_hash(asked.secret), asked.caller.user, asked.caller.team, add.site});
+    state.site(id).stirred = true;
     step.site_changed(id);
     Table table;
     table.set("site", add.site);

@@ -58,13 +58,6 @@ std::string checked_key(std::string_view key) {
   return std::string(key);
 }
 
-void filter_team(auto& list, const Query& query) {
-  if constexpr (requires { list.team; })
-    list.team = query.text("team");
-  else if (!query.text("team").empty())
-    throw Error("team: jobs cannot be filtered by team yet");
-}
-
 // --- one function per address ---
 
 Action submit(const Asked& asked) {
@@ -77,7 +70,7 @@ Action list_jobs(const Asked& asked) {
   list.state = query.text("state");
   list.name = query.text("name");
   list.owner = query.text("owner");
-  filter_team(list, query);
+  list.team = query.text("team");
   list.site = query.text("site");
   list.text = query.text("text");
   list.before = query.text("before");

@@ -374,6 +374,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     parser.body_limit(part.length);
     std::string bytes(std::min<std::uint64_t>(piece, part.length), '\0');
     std::uint64_t stands = part.offset;
+    int status = 400;
     std::string wrong;
     while (!parser.is_done() && wrong.empty()) {
       auto& body = parser.get().body();
@@ -389,11 +390,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
         if (!got.empty()) stands = shared_->hub.upload(digest, stands, size, got);
       } catch (const Error& error) {
         wrong = error.what();
+        status = error.failure() == Failure::usage ? 400 : 503;  // 503: the disk is full
       }
     }
     body_left_ = !parser.is_done();
     auto reply =
-        wrong.empty() ? uploaded(shared_->hub.has_blob(digest) ? 201 : 200, stands) : refusal(400, wrong);
+        wrong.empty() ? uploaded(shared_->hub.has_blob(digest) ? 201 : 200, stands) : refusal(status, wrong);
+    // Somebody else uploads it too, or an earlier connection's bytes have just arrived.
+    const auto there = wrong.empty() ? stands : shared_->hub.uploaded(digest);
+    if (there != 0 && there != stands) reply = wrong_offset(there);
     co_await send(std::move(reply));
   }
 

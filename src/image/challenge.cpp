@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WWW-Authenticate: Bearer realm="https://auth.example.org/token",service="registry",scope="repository:a/b:pull"
+// WWW-Authenticate: Bearer
+// realm="https://auth.example.org/token",service="registry",scope="repository:a/b:pull"
 #include <algorithm>
 #include <cctype>
 
@@ -51,7 +52,8 @@ std::optional<Challenge> parse_challenge(std::string_view header) {
     if (rest.empty() || rest.front() != '=') continue;
     rest.remove_prefix(1);
     rest = trim(rest);
-    const std::string value = rest.starts_with('"') ? take_quoted(rest) : std::string(trim(take_word(rest, ",")));
+    const std::string value =
+        rest.starts_with('"') ? take_quoted(rest) : std::string(trim(take_word(rest, ",")));
     if (key == "realm") found.realm = value;
     if (key == "service") found.service = value;
     if (key == "scope") found.scope = value;

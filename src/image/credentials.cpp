@@ -27,8 +27,8 @@ formats::Value read_document(const fs::path& path) {
 bool is_for(std::string_view key, std::string_view registry) {
   for (const std::string_view scheme : {"https://", "http://"})
     if (key.starts_with(scheme)) key.remove_prefix(scheme.size());
-  return key.substr(0, key.find('/')) == registry && (key.find('/') == std::string_view::npos ||
-                                                      key.substr(key.find('/')).starts_with("/v"));
+  return key.substr(0, key.find('/')) == registry &&
+         (key.find('/') == std::string_view::npos || key.substr(key.find('/')).starts_with("/v"));
 }
 
 std::optional<Credentials> of_entry(const formats::Value& entry) {
@@ -63,7 +63,8 @@ std::optional<Credentials> from_helper(const std::string& helper, std::string_vi
 }
 
 std::optional<Credentials> in_document(const formats::Value& document, std::string_view registry) {
-  if (const auto* helpers = document.find("credHelpers"); helpers != nullptr && helpers->is(formats::Kind::table))
+  if (const auto* helpers = document.find("credHelpers");
+      helpers != nullptr && helpers->is(formats::Kind::table))
     for (const auto& entry : helpers->table())
       if (is_for(entry.key, registry)) return from_helper(entry.value.text(), registry);
   if (const auto* entries = document.find("auths"); entries != nullptr && entries->is(formats::Kind::table))
@@ -90,7 +91,8 @@ CredentialFiles::CredentialFiles(const Environment& environment) {
   own_ = variable(environment, "LONGSHIP_REGISTRY_AUTH");
   if (own_.empty()) own_ = (config.empty() ? home / ".config" : config) / "longship" / "auth.json";
   files_.push_back(own_);
-  if (const auto named = variable(environment, "REGISTRY_AUTH_FILE"); !named.empty()) files_.emplace_back(named);
+  if (const auto named = variable(environment, "REGISTRY_AUTH_FILE"); !named.empty())
+    files_.emplace_back(named);
   if (const auto runtime = variable(environment, "XDG_RUNTIME_DIR"); !runtime.empty())
     files_.push_back(fs::path(runtime) / "containers" / "auth.json");
   const fs::path docker = variable(environment, "DOCKER_CONFIG");
@@ -101,7 +103,8 @@ std::optional<Credentials> CredentialFiles::find(std::string_view registry) cons
   for (const auto& file : files_) {
     std::error_code ignored;
     if (!fs::exists(file, ignored)) continue;
-    if (auto found = within(file.string(), [&] { return in_document(read_document(file), registry); })) return found;
+    if (auto found = within(file.string(), [&] { return in_document(read_document(file), registry); }))
+      return found;
   }
   return {};
 }
@@ -114,8 +117,10 @@ void CredentialFiles::remember(std::string_view registry, const Credentials& cre
     if (const auto* there = before.find("auths")) entries = without(there->table(), registry);
   }
   formats::Table entry;
-  if (!credentials.identity_token.empty()) entry.set("identitytoken", credentials.identity_token);
-  else entry.set("auth", base64(credentials.user + ":" + credentials.password));
+  if (!credentials.identity_token.empty())
+    entry.set("identitytoken", credentials.identity_token);
+  else
+    entry.set("auth", base64(credentials.user + ":" + credentials.password));
   entries.set(std::string(registry), std::move(entry));
   document.set("auths", std::move(entries));
   fs::create_directories(own_.parent_path());
@@ -147,8 +152,9 @@ std::optional<std::string> from_base64(std::string_view text) {
   text = trim(text);
   if (text.empty() || text.size() % 4 != 0) return {};
   std::string bytes(text.size() / 4 * 3, '\0');
-  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  const int size =
+      ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return {};
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
   bytes.resize(static_cast<std::size_t>(size) - padding);

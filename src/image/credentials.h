@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who we are to a registry. Several registries may each have their own user; the files are those that other tools
-// write, so whoever has logged in with one of them need not do it again:
+// Who we are to a registry. Several registries may each have their own user; the files are those that other
+// tools write, so whoever has logged in with one of them need not do it again:
 //
-//   $LONGSHIP_REGISTRY_AUTH, or longship/auth.json in $XDG_CONFIG_HOME or ~/.config: our own, written by login
-//   $REGISTRY_AUTH_FILE, $XDG_RUNTIME_DIR/containers/auth.json: skopeo, podman, buildah
-//   config.json in $DOCKER_CONFIG or ~/.docker: docker, with its credential helpers
+//   $LONGSHIP_REGISTRY_AUTH, or longship/auth.json in $XDG_CONFIG_HOME or ~/.config: our own, written by
+//   login $REGISTRY_AUTH_FILE, $XDG_RUNTIME_DIR/containers/auth.json: skopeo, podman, buildah config.json in
+//   $DOCKER_CONFIG or ~/.docker: docker, with its credential helpers
 //
 // The first that knows the registry counts. What is for one host is never sent to another.
 #pragma once

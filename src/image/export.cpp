@@ -155,7 +155,8 @@ void copy_bytes(const fs::path& from, const fs::path& to) {
   PendingFile file(to, 0644);
   FileSource source(open_file(from, O_RDONLY));
   std::string buffer(1u << 20, '\0');
-  while (const auto got = source.read(buffer.data(), buffer.size())) write_all(file.fd(), {buffer.data(), got});
+  while (const auto got = source.read(buffer.data(), buffer.size()))
+    write_all(file.fd(), {buffer.data(), got});
   file.commit();
 }
 
@@ -208,13 +209,14 @@ Format format_of(std::string_view name, const fs::path& path) {
   if (name == "directory") return Format::directory;
   if (!name.empty()) {
     const std::vector<std::string> known = {"oci", "oci-archive", "tar", "squashfs", "directory"};
-    throw Error(Failure::usage, "there is no format \"{}\"{} (there are: {})", printable(name), suggestion(name, known),
-                join(known, ", "));
+    throw Error(Failure::usage, "there is no format \"{}\"{} (there are: {})", printable(name),
+                suggestion(name, known), join(known, ", "));
   }
   const std::string text = path.string();
   if (text.ends_with(".oci.tar")) return Format::oci_archive;
   if (text.ends_with(".tar") || text.ends_with(".tar.gz") || text.ends_with(".tgz")) return Format::tar;
-  if (text.ends_with(".sqfs") || text.ends_with(".squashfs") || text.ends_with(".sif")) return Format::squashfs;
+  if (text.ends_with(".sqfs") || text.ends_with(".squashfs") || text.ends_with(".sif"))
+    return Format::squashfs;
   return Format::oci;
 }
 
@@ -242,7 +244,8 @@ void export_image(const store::Store& store, const store::Image& image, const fs
                   Progress& progress) {
   within(fmt::format("cannot export {} to {}", image.name, path.string()), [&] {
     std::error_code ignored;
-    if (fs::exists(fs::symlink_status(path, ignored))) throw Error("it is there already: remove it, or choose another name");
+    if (fs::exists(fs::symlink_status(path, ignored)))
+      throw Error("it is there already: remove it, or choose another name");
     const auto root = store.root_of(image);
     progress.begin("exporting", 0, "B");
     switch (format) {
@@ -250,7 +253,8 @@ void export_image(const store::Store& store, const store::Image& image, const fs
         fill_directory(path, [&](const fs::path& aside) { write_layout(store, image, aside, progress); });
         break;
       case Format::oci_archive: {
-        const TemporaryDirectory aside(".longship-export", path.parent_path().empty() ? fs::path(".") : path.parent_path());
+        const TemporaryDirectory aside(".longship-export",
+                                       path.parent_path().empty() ? fs::path(".") : path.parent_path());
         write_layout(store, image, aside.path(), progress);
         archive_layout(aside.path(), path);
         break;

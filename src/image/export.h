@@ -11,8 +11,8 @@
 namespace longship::image {
 
 enum class Format { oci, oci_archive, tar, squashfs, directory };
-// By its name, or by how the path ends: ".oci.tar", ".tar" (also .gz), ".sqfs"; a path that ends otherwise is an OCI
-// layout.
+// By its name, or by how the path ends: ".oci.tar", ".tar" (also .gz), ".sqfs"; a path that ends otherwise is
+// an OCI layout.
 [[nodiscard]] Format format_of(std::string_view name, const std::filesystem::path& path);
 
 // What is at `path` already is never touched: it is an Error. All of it appears, or nothing.
@@ -26,7 +26,7 @@ struct LayoutSummary {
   std::uint64_t config_size = 0, layer_size = 0;
 };
 // Into an empty directory: oci-layout, index.json, blobs/sha256/…
-LayoutSummary write_layout(const store::Store& store, const store::Image& image, const std::filesystem::path& directory,
-                           Progress& progress);
+LayoutSummary write_layout(const store::Store& store, const store::Image& image,
+                           const std::filesystem::path& directory, Progress& progress);
 
 }  // namespace longship::image

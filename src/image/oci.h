@@ -33,8 +33,8 @@ struct OciImage {
 
 using BytesRead = std::function<void(std::size_t)>;
 
-// The one manifest of an index (OCI's, or Docker's list) that is for this machine: its digest. An Error if there is
-// none, or more than one.
+// The one manifest of an index (OCI's, or Docker's list) that is for this machine: its digest. An Error if
+// there is none, or more than one.
 [[nodiscard]] std::string choose_manifest(const formats::Value& index);
 
 // Nothing if the layout is neither kind. Of several images the one for this machine is taken, or it is an

@@ -44,7 +44,8 @@ Manifest find_manifest(Registry& registry, const std::string& object) {
 
 Wanted wanted(const formats::Value& descriptor, std::string_view what) {
   const formats::Fields fields(descriptor, std::string(what));
-  Wanted blob{fields.text("digest"), static_cast<std::uint64_t>(fields.integer("size", {0, std::int64_t{1} << 50}))};
+  Wanted blob{fields.text("digest"),
+              static_cast<std::uint64_t>(fields.integer("size", {0, std::int64_t{1} << 50}))};
   if (!formats::is_digest(blob.digest)) throw fields.wrong("digest", "it is no sha256 digest");
   return blob;
 }
@@ -67,7 +68,8 @@ class Fetching {
  public:
   Fetching(std::vector<Wanted> blobs, fs::path directory, Progress& progress)
       : blobs_(std::move(blobs)), directory_(std::move(directory)), progress_(progress) {
-    std::stable_sort(blobs_.begin(), blobs_.end(), [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
+    std::stable_sort(blobs_.begin(), blobs_.end(),
+                     [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
     std::uint64_t total = 0;
     for (const auto& blob : blobs_) total += blob.size;
     progress_.begin("pulling", total, "B");
@@ -167,7 +169,8 @@ std::string push(const store::Store& store, const store::Image& image, const Ref
     progress.begin("pushing", summary.layer_size + summary.config_size, "B");
     push_blob(registry, blobs, summary.layer_digest, summary.layer_size, moved);
     push_blob(registry, blobs, summary.config_digest, summary.config_size, moved);
-    registry.put_manifest(reference.object(), {summary.manifest, std::string(oci_manifest), summary.manifest_digest});
+    registry.put_manifest(reference.object(),
+                          {summary.manifest, std::string(oci_manifest), summary.manifest_digest});
     progress.end();
     return summary.manifest_digest;
   });

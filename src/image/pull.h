@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images from and to registries. A pull brings the blobs, several at a time, into an OCI layout aside, which is then
-// imported; a push exports such a layout and brings it the other way.
+// Images from and to registries. A pull brings the blobs, several at a time, into an OCI layout aside, which
+// is then imported; a push exports such a layout and brings it the other way.
 #pragma once
 #include <string>
 

@@ -20,9 +20,8 @@ bool is_tag_character(char c) {
 
 bool is_part(std::string_view part) {
   return !part.empty() && is_small_letter_or_digit(part.front()) && is_small_letter_or_digit(part.back()) &&
-         std::all_of(part.begin(), part.end(), [](char c) {
-           return is_small_letter_or_digit(c) || c == '.' || c == '_' || c == '-';
-         });
+         std::all_of(part.begin(), part.end(),
+                     [](char c) { return is_small_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 bool is_repository(std::string_view name) {
@@ -39,8 +38,8 @@ bool is_tag(std::string_view tag) {
 bool is_registry(std::string_view host) {
   const bool has_mark = host == "localhost" || host.find_first_of(".:") != std::string_view::npos;
   return has_mark && !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
-    return is_tag_character(c) || c == ':' || c == '[' || c == ']';
-  });
+           return is_tag_character(c) || c == ':' || c == '[' || c == ']';
+         });
 }
 
 }  // namespace

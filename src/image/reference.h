@@ -16,7 +16,8 @@ struct Reference {
   [[nodiscard]] std::string text() const;
 };
 
-// The registry has to be named: which one a bare name meant would depend on who asks. Error with Failure::usage.
+// The registry has to be named: which one a bare name meant would depend on who asks. Error with
+// Failure::usage.
 [[nodiscard]] Reference parse_reference(std::string_view text);
 
 }  // namespace longship::image

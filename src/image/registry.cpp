@@ -29,11 +29,13 @@ constexpr std::size_t largest_manifest = 4u << 20;
 constexpr std::size_t upload_piece = 16u << 20;
 constexpr const char* manifest_types =
     "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, "
-    "application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json";
+    "application/vnd.docker.distribution.manifest.v2+json, "
+    "application/vnd.docker.distribution.manifest.list.v2+json";
 
 bool speaks_tls(const std::string& host, const RegistryOptions& options) {
   try {
-    static_cast<void>(net::HttpClient("https://" + host, {.ca_file = options.ca_file}).perform({.path = "/v2/"}));
+    static_cast<void>(
+        net::HttpClient("https://" + host, {.ca_file = options.ca_file}).perform({.path = "/v2/"}));
     return true;
   } catch (const net::Unreachable&) {
     return false;
@@ -59,7 +61,8 @@ bool worth_another_try(int status) {
 
 std::chrono::milliseconds pause_before(int attempt, const net::Answer* answer) {
   if (answer != nullptr)
-    if (const auto told = answer->number("retry-after"); told > 0) return std::chrono::seconds(std::min<std::uint64_t>(told, 60));
+    if (const auto told = answer->number("retry-after"); told > 0)
+      return std::chrono::seconds(std::min<std::uint64_t>(told, 60));
   return 250ms * (1 << attempt);
 }
 
@@ -98,8 +101,11 @@ struct Registry::Parts {
 };
 
 Registry::Registry(const Reference& reference, Access access, RegistryOptions options)
-    : parts_(new Parts{reference, access, options,
-                       net::HttpClient(address_of(reference.registry, options), {.ca_file = options.ca_file}), {}}) {
+    : parts_(new Parts{reference,
+                       access,
+                       options,
+                       net::HttpClient(address_of(reference.registry, options), {.ca_file = options.ca_file}),
+                       {}}) {
   if (reference.registry == "docker.io" && reference.repository.find('/') == std::string::npos)
     parts_->reference.repository = "library/" + reference.repository;
 }
@@ -171,8 +177,8 @@ std::string Registry::Parts::token_for(const Challenge& challenge) {
   const auto realm = net::parse_address(challenge.realm);
   if (client.url().starts_with("https:") && !realm.tls)
     throw Error("it wants credentials sent in the clear to {}, which is refused", printable(challenge.realm));
-  const std::string scope = fmt::format("repository:{}:{}", reference.repository,
-                                        access == Access::push ? "pull,push" : "pull");
+  const std::string scope =
+      fmt::format("repository:{}:{}", reference.repository, access == Access::push ? "pull,push" : "pull");
   net::HttpClient other(origin_of(realm), {.ca_file = options.ca_file});
   net::Call call;
   std::string form;
@@ -185,10 +191,12 @@ std::string Registry::Parts::token_for(const Challenge& challenge) {
     call.body = form;
     call.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
   } else {
-    call.path = fmt::format("{}{}service={}&scope={}", realm.path, realm.path.find('?') == std::string::npos ? '?' : '&',
+    call.path = fmt::format("{}{}service={}&scope={}", realm.path,
+                            realm.path.find('?') == std::string::npos ? '?' : '&',
                             net::percent_encode(challenge.service), net::percent_encode(scope));
     if (options.credentials)
-      call.headers = {{"Authorization", "Basic " + base64(options.credentials->user + ":" + options.credentials->password)}};
+      call.headers = {{"Authorization",
+                       "Basic " + base64(options.credentials->user + ":" + options.credentials->password)}};
   }
   const auto answer = other.perform(call);
   if (!answer.ok()) throw refused(answer, "it gives no token");
@@ -206,7 +214,8 @@ Error Registry::Parts::refused(const net::Answer& answer, std::string_view what)
     return Error("{}: {}{}; longship image login {}", what,
                  options.credentials ? "it does not let this user in" : "it wants to know who asks",
                  words.empty() ? "" : " (" + words + ")", reference.registry);
-  if (answer.status == 404) return Error("{}: there is none{}", what, words.empty() ? "" : " (" + words + ")");
+  if (answer.status == 404)
+    return Error("{}: there is none{}", what, words.empty() ? "" : " (" + words + ")");
   return Error("{}: it answers {}{}", what, answer.status, words.empty() ? "" : " (" + words + ")");
 }
 
@@ -244,7 +253,8 @@ void Registry::fetch(const std::string& digest, std::uint64_t size, int fd, cons
   std::uint64_t got = 0;
   net::Call call{.path = parts_->repository("/blobs/" + digest)};
   call.sink = [&](std::string_view piece) {
-    if (piece.size() > size - got) throw Error("blob {}: more comes than the {} bytes it should have", digest, size);
+    if (piece.size() > size - got)
+      throw Error("blob {}: more comes than the {} bytes it should have", digest, size);
     write_all(fd, piece);
     hash.update(piece);
     got += piece.size();
@@ -257,7 +267,8 @@ void Registry::fetch(const std::string& digest, std::uint64_t size, int fd, cons
     std::optional<net::Answer> answer;
     try {
       answer = parts_->ask_once(call);
-      if (!answer->ok() && !worth_another_try(answer->status)) throw parts_->refused(*answer, "blob " + digest);
+      if (!answer->ok() && !worth_another_try(answer->status))
+        throw parts_->refused(*answer, "blob " + digest);
       if (answer->ok() && before > 0 && answer->status != 206)
         throw Error("blob {}: it was interrupted, and the registry cannot go on in the middle", digest);
       if (answer->ok() && (got == size || size == 0)) break;
@@ -265,7 +276,8 @@ void Registry::fetch(const std::string& digest, std::uint64_t size, int fd, cons
       if (attempt >= most_tries) throw;
     }
     if (got > before) attempt = 0;  // some of it came: that counts as progress
-    if (attempt >= most_tries) throw Error("blob {}: it breaks off after {} of {} bytes, again and again", digest, got, size);
+    if (attempt >= most_tries)
+      throw Error("blob {}: it breaks off after {} of {} bytes, again and again", digest, got, size);
     std::this_thread::sleep_for(pause_before(std::min(attempt, 5), answer ? &*answer : nullptr));
   }
   if (hash.digest() != digest) throw Error("blob {}: its digest does not match its content", digest);
@@ -284,7 +296,9 @@ void Registry::upload(const std::string& digest, std::uint64_t size, int fd, con
   auto [origin, path] = parts_->begin_upload();
   const bool home = origin == parts_->client.url();
   net::HttpClient other(origin, {.ca_file = parts_->options.ca_file});
-  const auto send = [&](net::Call call) { return home ? parts_->ask_once(std::move(call)) : other.perform(call); };
+  const auto send = [&](net::Call call) {
+    return home ? parts_->ask_once(std::move(call)) : other.perform(call);
+  };
   std::string piece;
   for (std::uint64_t at = 0; at < size;) {
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(upload_piece, size - at)));
@@ -301,8 +315,9 @@ void Registry::upload(const std::string& digest, std::uint64_t size, int fd, con
     at += piece.size();
     if (moved) moved(piece.size());
   }
-  net::Call last{.method = "PUT", .path = path + (path.find('?') == std::string::npos ? "?" : "&") + "digest=" +
-                                          net::percent_encode(digest)};
+  net::Call last{.method = "PUT",
+                 .path = path + (path.find('?') == std::string::npos ? "?" : "&") +
+                         "digest=" + net::percent_encode(digest)};
   const auto answer = send(last);
   if (answer.status != 201) throw parts_->refused(answer, "blob " + digest);
 }

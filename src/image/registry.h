@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A registry's side of the OCI distribution protocol (Docker's v2 is the same), for one repository.
 //
-// Who we are is asked for and proven as the registry wants it: by password, or by a token that a third party gives
-// for it. Credentials and tokens go to the host they are for and nowhere else: a redirect to another host, as to a
-// store of blobs, is followed without them. What arrives is compared with its digest; a connection that breaks is
-// taken up again where it broke.
+// Who we are is asked for and proven as the registry wants it: by password, or by a token that a third party
+// gives for it. Credentials and tokens go to the host they are for and nowhere else: a redirect to another
+// host, as to a store of blobs, is followed without them. What arrives is compared with its digest; a
+// connection that breaks is taken up again where it broke.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -15,8 +15,8 @@ constexpr std::size_t block_size = 512;
 constexpr std::uint64_t largest_octal = 077777777777;  // what eleven digits hold
 
 struct Header {
-  char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8], user[32],
-      group[32], major[8], minor[8], prefix[155], rest[12];
+  char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8],
+      user[32], group[32], major[8], minor[8], prefix[155], rest[12];
 };
 static_assert(sizeof(Header) == block_size);
 
@@ -58,7 +58,10 @@ std::string block_of(std::string_view name, char type, unsigned mode, std::uint6
   set_octal(header.mtime, static_cast<std::uint64_t>(std::max<std::int64_t>(mtime, 0)));
   header.type = type;
   set_text(header.link, link);
-  std::memcpy(header.magic, "ustar\0" "00", 8);
+  std::memcpy(header.magic,
+              "ustar\0"
+              "00",
+              8);
   std::memset(header.checksum, ' ', sizeof header.checksum);
   unsigned sum = 0;
   for (const char c : std::string_view(reinterpret_cast<const char*>(&header), sizeof header))
@@ -110,7 +113,8 @@ void TarWriter::add_content(const Member& member, ByteSource& content) {
   std::array<char, 128u << 10> buffer;
   std::uint64_t left = member.size;
   while (left > 0) {
-    const auto got = content.read(buffer.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size())));
+    const auto got =
+        content.read(buffer.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size())));
     if (got == 0) throw Error("{} ends {} bytes early", printable(member.path), left);
     sink_({buffer.data(), got});
     left -= got;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of a layer as a tar archive that every other tool reads: POSIX ustar, with a pax header before a member
-// whose name, link, size or attributes do not fit. The same members give the same bytes.
+// Members of a layer as a tar archive that every other tool reads: POSIX ustar, with a pax header before a
+// member whose name, link, size or attributes do not fit. The same members give the same bytes.
 #pragma once
 #include <functional>
 #include <string>

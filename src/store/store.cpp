@@ -203,7 +203,8 @@ void Store::remove(std::string_view name) {
   const auto record = record_of(name);
   if (!fs::exists(record)) {
     if (!central_.empty() && fs::exists(central_ / "images" / file_of(name)))
-      throw Error("image {} is in the store that is shared here, {}: only its owner removes it", name, central_.string());
+      throw Error("image {} is in the store that is shared here, {}: only its owner removes it", name,
+                  central_.string());
     throw not_found(name);
   }
   const Fd held = lock(LOCK_EX);
@@ -272,7 +273,8 @@ std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& chec
       damages.push_back({digest, images, "is missing"});
       continue;
     }
-    if (formats::digest_of_file(file) != digest) damages.push_back({digest, images, "its content has changed"});
+    if (formats::digest_of_file(file) != digest)
+      damages.push_back({digest, images, "its content has changed"});
     if (checked) checked(fs::file_size(file));
   }
   return damages;

@@ -12,8 +12,8 @@
 // Everything appears complete, by a rename, or not at all; any number of processes may work here at the same
 // time, and any of them may be killed at any moment.
 //
-// A centre can offer a store to everybody (LONGSHIP_CENTRAL_STORE): it is only read, and what has the same name in
-// one's own store comes first.
+// A centre can offer a store to everybody (LONGSHIP_CENTRAL_STORE): it is only read, and what has the same
+// name in one's own store comes first.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -43,8 +43,9 @@ struct Damage {
 
 class Store {
  public:
-  explicit Store(std::filesystem::path where = default_location(),
-                 std::filesystem::path central = central_location());  // nothing is made before something is added
+  explicit Store(
+      std::filesystem::path where = default_location(),
+      std::filesystem::path central = central_location());  // nothing is made before something is added
 
   [[nodiscard]] const std::filesystem::path& location() const { return where_; }
   // An image that has no such name is an Error with the nearest names and the command that makes one.

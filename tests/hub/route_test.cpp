@@ -257,7 +257,7 @@ TEST(EventRingTest, AnswersAreLimited) {
 // --- the specification ---
 
 TEST(OpenApiTest, ItHasTheAddressesThatThereAre) {
-  const auto file = std::filesystem::path(__FILE__).parent_path() / "../../docs/openapi.json";
+  const auto file = std::filesystem::path(LONGSHIP_DOCS) / "openapi.json";
   const auto document = formats::parse_json(read_file(file), "openapi.json");
   std::set<std::string> told, there;
   for (const auto& path : document.find("paths")->table())

@@ -14,8 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ChallengeTest, ParametersAreFoundWhateverTheirOrderAndQuotes) {
-  const auto found =
-      parse_challenge(R"(Bearer realm="https://auth.example.org/token",service="a, b",scope="repository:x/y:pull")");
+  const auto found = parse_challenge(
+      R"(Bearer realm="https://auth.example.org/token",service="a, b",scope="repository:x/y:pull")");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->scheme, "bearer");
   EXPECT_EQ(found->realm, "https://auth.example.org/token");
@@ -28,7 +28,8 @@ TEST(ChallengeTest, ParametersAreFoundWhateverTheirOrderAndQuotes) {
 TEST(ChallengeTest, WhatIsNoneIsNothingAndNothingHangs) {
   EXPECT_FALSE(parse_challenge(""));
   EXPECT_FALSE(parse_challenge("Negotiate abc"));
-  for (const auto* text : {"Bearer ,,,", "Bearer realm", "Bearer realm=", "Bearer realm=\"", "Bearer =x", "Bearer a=\"\\"})
+  for (const auto* text :
+       {"Bearer ,,,", "Bearer realm", "Bearer realm=", "Bearer realm=\"", "Bearer =x", "Bearer a=\"\\"})
     EXPECT_TRUE(parse_challenge(text)) << text;
 }
 
@@ -43,7 +44,9 @@ struct CredentialsTest : testing::Test {
 };
 
 TEST_F(CredentialsTest, DockersFileIsRead) {
-  write(".docker/config.json", R"({"auths": {"host:5000": {"auth": "YWRhOnNlOmNyZXQ="}, "https://other/v1/": {"identitytoken": "t"}}})");
+  write(
+      ".docker/config.json",
+      R"({"auths": {"host:5000": {"auth": "YWRhOnNlOmNyZXQ="}, "https://other/v1/": {"identitytoken": "t"}}})");
   const CredentialFiles files(environment);
   ASSERT_TRUE(files.find("host:5000"));
   EXPECT_EQ(files.find("host:5000")->user, "ada");

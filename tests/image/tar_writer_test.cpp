@@ -45,7 +45,8 @@ TEST(TarWriterTest, EveryKindIsReadBack) {
   hard.link = "d/f";
   Member named = file("d/" + std::string(200, 'n'), 3);
   named.attributes["user.note"] = std::string("a\0b\n", 4);
-  const auto bytes = archive_of({{root, ""}, {directory, ""}, {file("d/f", 5), "hello"}, {link, ""}, {hard, ""}, {named, "abc"}});
+  const auto bytes = archive_of(
+      {{root, ""}, {directory, ""}, {file("d/f", 5), "hello"}, {link, ""}, {hard, ""}, {named, "abc"}});
   EXPECT_EQ(bytes.size() % 512, 0u);
 
   MemorySource source(bytes);
@@ -77,7 +78,8 @@ TEST(GzipWriterTest, WhatIsPackedIsUnpackedWhateverThePieces) {
   for (const std::size_t piece : {std::size_t{1000}, std::size_t{65536}, text.size()}) {
     std::string packed;
     GzipWriter writer([&](std::string_view bytes) { packed += bytes; });
-    for (std::size_t at = 0; at < text.size(); at += piece) writer.write(std::string_view(text).substr(at, piece));
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      writer.write(std::string_view(text).substr(at, piece));
     writer.finish();
     EXPECT_LT(packed.size(), text.size());
     MemorySource source(packed);

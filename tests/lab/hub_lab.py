@@ -29,8 +29,9 @@ class HubLab:
             environment["LONGSHIP_FAILPOINTS"] = failpoints
         self.log = open(f"{self.directory}.log", "a")
         (self.directory / "hub.json").unlink(missing_ok=True)
-        self.process = self.longship.start(self.command, "--port", str(self.port), *self.words, env=environment,
-                                           stdout=self.log, stderr=self.log)
+        where = ["--port", str(self.port)] if self.command == "up" else ["--listen", f"127.0.0.1:{self.port}"]
+        self.process = self.longship.start(self.command, *where, *self.words, env=environment, stdout=self.log,
+                                           stderr=self.log)
         if wait:
             self._wait_until_it_answers()
         return self

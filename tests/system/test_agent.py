@@ -144,3 +144,4 @@ def test_a_full_disk_under_the_spool_stops_nothing_for_good(longship, place, sma
     assert again.wait_fact("ended", "sea-1.1")["outcome"] == "finished"
     assert runs(place) == 1
     wait_until(lambda: not pilots(place), "the pilot to leave")
+    again.hang_up()

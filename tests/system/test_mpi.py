@@ -3,7 +3,7 @@
 
 The lab's nodes share one host, which the MPIs notice. Open MPI then mixes up the nodes' segments and is told to use TCP.
 MPICH's UCX wants shared memory between nodes, which are different boxes: it works through /dev/shm, not through /proc. (Over
-TCP alone MPICH 4.0.2 sometimes hangs in MPI_Finalize, without Longship too: a rank waits for one that is done.)
+TCP alone MPICH 4.0.2 was seen to hang in MPI_Finalize here.)
 """
 
 import os

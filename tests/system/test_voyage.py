@@ -129,9 +129,9 @@ FAILPOINTS = sorted({name for room in ("hub", "agent", "pilot")
                      for name in re.findall(r'failpoint\("([a-z_.]+)"\)', path.read_text())})
 
 
-# The hub passes its points at every event, also while it starts: some of the first times.
-KILLS = [(point, time) for point in FAILPOINTS
-         for time in ((3, 8, 14, 22) if point.startswith("hub.") and point != "hub.uploaded" else (1,))]
+# The hub passes these with every batch of events, also while it starts: each at several of the first times.
+TIMES = {"hub.received": (3, 8, 14), "hub.committed": (3, 8, 14), "hub.replied": (3, 8, 14), "hub.written": (2, 3, 4, 5)}
+KILLS = [(point, time) for point in FAILPOINTS for time in TIMES.get(point, (1,))]
 
 
 @pytest.mark.parametrize("point, when", KILLS)
