@@ -2,6 +2,7 @@
 #include "export.h"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -82,6 +83,14 @@ std::string moment(std::int64_t seconds) {
   return text;
 }
 
+// Of an image without a single program nothing was found; other tools want a word all the same.
+std::string architecture_of(const store::Image& image) {
+  utsname about{};
+  ::uname(&about);
+  return std::string(
+      oci_architecture(image.facts.architecture.empty() ? about.machine : image.facts.architecture.c_str()));
+}
+
 formats::Table config_of(const store::Image& image) {
   formats::Table config;
   formats::Array environment;
@@ -107,7 +116,7 @@ std::string configuration(const store::Image& image, const LayerWritten& layer) 
   formats::Array history;
   history.emplace_back(std::move(step));
   document.set("created", moment(image.created));
-  document.set("architecture", std::string(oci_architecture(image.facts.architecture)));
+  document.set("architecture", architecture_of(image));
   document.set("os", "linux");
   document.set("config", config_of(image));
   document.set("rootfs", std::move(root));
@@ -138,7 +147,7 @@ std::string index_of(const LayoutSummary& summary, const store::Image& image) {
   auto entry = descriptor(oci_manifest, summary.manifest_digest, summary.manifest.size());
   formats::Table annotations, platform;
   annotations.set("org.opencontainers.image.ref.name", image.name);
-  platform.set("architecture", std::string(oci_architecture(image.facts.architecture)));
+  platform.set("architecture", architecture_of(image));
   platform.set("os", "linux");
   entry.set("platform", std::move(platform));
   entry.set("annotations", std::move(annotations));

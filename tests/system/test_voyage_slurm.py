@@ -149,7 +149,7 @@ def test_scancel_by_somebody_else_is_a_loss_and_the_job_goes_on(site, tmp_path):
                                 f"if [ ! -e {first} ]; then touch {first}; sleep 1000; fi; echo done > out.txt"))
     wait_until(first.exists, "the first attempt")
     site.hub.wait(name, "running")
-    subprocess.run(["scancel", "-u", str(os.getuid())], env=site.environment, check=True)
+    subprocess.run(["scancel", "-u", str(os.getuid())], env=site.environment, check=False)  # 1 if one ended meanwhile
     job = site.hub.wait(name, "finished", patience=150)
     check_committed_once(site.hub, name)
     assert len(job["attempts"]) == 2
