@@ -128,6 +128,16 @@ Table Describer::job(JobIndex index) {
   return table;
 }
 
+namespace {
+
+// The name in an image's record: which of the variants went to the site.
+std::string variant_of(const std::string& record) {
+  if (record.empty()) return {};
+  return store::image_from_json(formats::parse_json(record, "image")).name;
+}
+
+}  // namespace
+
 Table Describer::attempt(const Job& job, const Attempt& attempt) const {
   Table table;
   table.set("number", attempt.number);
@@ -136,6 +146,7 @@ Table Describer::attempt(const Job& job, const Attempt& attempt) const {
   table.set("state", name_of(attempt.state));
   table.set("outcome", attempt.result == Result::open ? Value() : Value(name_of(attempt.result)));
   table.set("reason", state_.texts[attempt.reason]);
+  table.set("image", variant_of(state_.texts[attempt.image]));
   table.set("pilot", state_.texts[attempt.pilot]);
   table.set("batch_job", state_.texts[attempt.batch_job]);
   table.set("nodes", lines(state_.texts[attempt.nodes]));

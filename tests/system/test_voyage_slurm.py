@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -10,8 +12,10 @@ import time
 import pytest
 from conftest import PROGRAM, REPOSITORY, marked_processes, needs, wait_until
 from hub_lab import HubLab
-from images import STORE, image
+from images import STORE, image, mpi_ring
 from slurm_lab import slurm
+from sshd import login_node
+from test_mpi import ONE_HOST, VERSIONS
 from test_voyage import check_committed_once, job_file, kill
 
 pytestmark = [needs("slurmctld", "slurmd", "munged", "sbatch")]
@@ -153,3 +157,77 @@ def test_scancel_by_somebody_else_is_a_loss_and_the_job_goes_on(site, tmp_path):
     job = site.hub.wait(name, "finished", patience=150)
     check_committed_once(site.hub, name)
     assert len(job["attempts"]) == 2
+
+
+def slow_digits(directory, seconds):
+    """examples/digits whose epochs take a while, so that it does not end within a minute."""
+    shutil.copytree(DIGITS.parent, directory, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    script = directory / "train.py"
+    text = script.read_text()
+    marked = "    if checkpoints.due():\n"
+    assert marked in text
+    script.write_text(text.replace(marked, f"    time.sleep({seconds})\n{marked}"))
+    return directory / "job.toml"
+
+
+def test_a_walltime_kill_goes_on_from_the_checkpoint_in_a_new_allocation(site, tmp_path):
+    image(PROGRAM, "debian-torch", "bookworm", "python3-torch", "python3-sklearn")
+    site.start_agent()
+    epochs = 30
+    name = site.submit(slow_digits(tmp_path / "digits", 2), "--set", "needs.walltime=1m", "--set",
+                       f'command=["python3","train.py","--epochs","{epochs}"]')
+    job = site.hub.wait(name, patience=280)
+    assert job["state"] == "finished", job
+    assert [a["outcome"] for a in job["attempts"]][-2:] == ["timed_out", "finished"], job["attempts"]
+    assert len({a["batch_job"] for a in job["attempts"]}) == len(job["attempts"]), "each in an allocation of its own"
+    assert "going on after epoch" in site.longship("logs", name).stdout
+    status, body = site.hub.request("GET", f"/v1/jobs/{name}/files/metrics.jsonl")
+    lines = [json.loads(line) for line in body.splitlines()]
+    assert [line["epoch"] for line in lines if "epoch" in line] == list(range(1, epochs + 1))
+
+
+RING = REPOSITORY / "examples" / "mpi" / "job.toml"
+
+
+@pytest.mark.parametrize("family, other", [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_the_variant_for_the_sites_mpi_is_chosen_and_the_wrong_one_explained(site, family, other):
+    for each in (family, other):
+        mpi_ring(PROGRAM, each)
+    text = site.file.read_text()
+    assert "[host.mpi]" in text
+    site.file.write_text(re.sub(r'(\[host\.mpi\][^\[]*?family\s*=\s*)"\w+"', rf'\1"{family}"', text))
+    site.environment.update(ONE_HOST)
+    site.start_agent()
+    name = site.submit(RING)
+    job = site.hub.wait(name, patience=120)
+    assert job["state"] == "finished", (job, site.longship("logs", name, "--err").stdout)
+    assert job["attempts"][0]["image"] == f"mpi-ring:{family}"
+    assert VERSIONS[family] in site.longship("logs", name).stdout
+    wrong = site.submit(RING, "--set", f"image=mpi-ring:{other}")
+    why = site.longship("why", wrong)
+    assert other in why.stdout.lower().replace("open mpi", "openmpi") and "no" in why.stdout
+    assert site.hub.job(wrong)["state"] == "waiting"
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/sbin/sshd"), reason="not installed: openssh-server")
+def test_the_same_slurm_behind_ssh(longship, tmp_path, lab):
+    longship.environment.update({"LONGSHIP_TEST_MARK": str(tmp_path), "LONGSHIP_STORE": str(STORE)})
+    image(PROGRAM, "debian-torch", "bookworm", "python3-torch", "python3-sklearn")
+    there = {"LONGSHIP_TEST_MARK": str(tmp_path), "LONGSHIP_STORE": str(STORE), "HOME": str(tmp_path), **lab}
+    with login_node(environment=there) as node:
+        longship.environment["PATH"] = node.program_directory() + ":" + longship.environment["PATH"]
+        probed = longship("site", "probe", "--name", "far", "--spool", tmp_path / "spool", env=longship.environment | lab)
+        (tmp_path / "site.toml").write_text(probed.stdout)
+        hub = HubLab(longship, tmp_path / "hub", command="hub").start()
+        added = longship("site", "add", "far", "--ssh", node.address, "--port", node.port, "--longship", PROGRAM,
+                         "--site-file", tmp_path / "site.toml")
+        assert added.returncode == 0, added.stderr
+        wait_until(lambda: hub.get("/v1/sites")["sites"][0]["state"] == "up", "the agent behind ssh")
+        done = longship("--json", "submit", DIGITS, "--set", "needs.nodes=2", "--set",
+                        'command=["python3","train.py","--epochs","5"]')
+        name = json.loads(done.stdout)["jobs"][0]
+        job = hub.wait(name, patience=120)
+        hub.stop()
+        kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))
+    assert job["state"] == "finished", job
+    assert sorted(job["attempts"][0]["nodes"]) == ["node1", "node2"]
