@@ -64,9 +64,12 @@ void try_again(const Step& step, Job& job, const job::Job& spec) {
       attempt.result == Result::lost && spec.checkpoint && attempt.started != Moment{};
   if (attempt.checkpoint || may_have_left_one) job.resume_at = attempt.site;
   if (attempt.result == Result::refused) return wait_again(step, job, reason, {});
-  if (attempt.result == Result::timed_out && attempt.checkpoint && made_progress(job))
-    return wait_again(
-        step, job, fmt::format("attempt {} reached its walltime and left a checkpoint", attempt.number), {});
+  const bool cut_off = attempt.result == Result::timed_out || attempt.result == Result::lost;
+  if (cut_off && attempt.checkpoint && made_progress(job))
+    return wait_again(step, job,
+                      fmt::format("attempt {} {} and left a checkpoint", attempt.number,
+                                  attempt.result == Result::lost ? "was lost" : "reached its walltime"),
+                      {});
   auto text = fmt::format("attempt {} {}{}{}", attempt.number,
                           attempt.result == Result::lost        ? "was lost"
                           : attempt.result == Result::timed_out ? "reached its walltime"

@@ -114,7 +114,12 @@ void Service::on(Instant now, const TimePassed&) {
 void Service::watch_times(Instant now) {
   if (!running_ || running_->stopping) return;
   if (running_->checkpoint_at && now >= *running_->checkpoint_at) ask_for_checkpoint();
-  if (running_->stop_at && now >= *running_->stop_at) stop_running(Outcome::timed_out, running_->stop_reason);
+  if (running_->stop_at && now >= *running_->stop_at) stop_running(time_is_over(), running_->stop_reason);
+}
+
+// What a person or the batch system ends long before its time did not reach its walltime: it is lost.
+Outcome Service::time_is_over() const {
+  return terminated_ && too_early_ ? Outcome::lost : Outcome::timed_out;
 }
 
 void Service::ask_for_checkpoint() {
@@ -152,10 +157,12 @@ void Service::on(Instant, const Progress& input) {
 void Service::on(Instant now, const Terminated&) {
   const std::string reason = "the batch system ended the allocation";
   const bool again = std::exchange(terminated_, true);
+  if (!again)
+    too_early_ = !setting_.deadline || *setting_.deadline - now > setting_.checkpoint_before + signal_margin;
   if (!leaving_) leaving_ = reason;
   drop_waiting(Outcome::lost, reason + " before it began");
   if (!running_ || running_->stopping) return;
-  if (again || !running_->checkpoints) return stop_running(Outcome::timed_out, reason);
+  if (again || !running_->checkpoints) return stop_running(time_is_over(), reason);
   ask_for_checkpoint();
   const Instant patience = now + after_sigterm;
   running_->stop_at = running_->stop_at ? std::min(*running_->stop_at, patience) : patience;
@@ -163,7 +170,7 @@ void Service::on(Instant now, const Terminated&) {
 }
 
 void Service::on(Instant, const CheckpointSeen&) {
-  if (running_ && terminated_ && !running_->stopping) stop_running(Outcome::timed_out, running_->stop_reason);
+  if (running_ && terminated_ && !running_->stopping) stop_running(time_is_over(), running_->stop_reason);
 }
 
 // --- attempts ---
@@ -249,7 +256,7 @@ void Service::on(Instant now, const Done& done) {
   } else if (running_->stopping && done.how != Done::How::failed) {
     as(running_->stopped_as, running_->stop_reason);
   } else if (terminated_) {  // whatever the ranks died of, it began with the batch system
-    as(Outcome::timed_out, running_->stop_reason);
+    as(time_is_over(), running_->stop_reason);
   } else {
     ended.outcome = done.how == Done::How::failed ? Outcome::failed : Outcome::lost;
   }

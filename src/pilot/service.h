@@ -90,6 +90,8 @@ class Service {
   static constexpr std::chrono::seconds beat_at_most{1};    // when metrics do
   static constexpr std::chrono::seconds after_sigterm{10};  // for a checkpoint, before the ranks are stopped
   static constexpr std::chrono::seconds latest_stop{20};    // before the allocation's end
+  // Batch systems announce the end of the walltime that much earlier than asked to.
+  static constexpr std::chrono::seconds signal_margin{120};
 
   explicit Service(Setting setting);
 
@@ -116,6 +118,7 @@ class Service {
   void on(Instant now, const Progress& input);
   void on(Instant now, const CheckpointSeen& input);
   void on(Instant now, const Terminated& input);
+  [[nodiscard]] message::Outcome time_is_over() const;
   void on(Instant now, const Deaf& input);
   void on(Instant now, const Done& input);
   void on(Instant now, const TimePassed& input);
@@ -143,6 +146,7 @@ class Service {
   std::unordered_map<std::string, Stage> known_;
   std::optional<Now> running_;
   bool began_ = false, fresh_ = true, terminated_ = false, finished_ = false;
+  bool too_early_ = false;              // the batch system ended it long before its time
   std::optional<std::string> leaving_;  // why
   Instant last_beat_{}, idle_since_{};
   bool metrics_moved_ = false;

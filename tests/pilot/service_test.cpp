@@ -287,7 +287,7 @@ TEST_F(ServiceTest, SigtermAsksForACheckpointAndStopsWhenItIsThere) {
   EXPECT_THAT(pass(1s), IsEmpty());
   EXPECT_THAT(feed(CheckpointSeen{}), ElementsAre("stop"));
   EXPECT_THAT(feed(stopped(true)),
-              ElementsAre("ended a-1.1 timed_out with checkpoint: the batch system ended the allocation"));
+              ElementsAre("ended a-1.1 lost with checkpoint: the batch system ended the allocation"));
   EXPECT_THAT(pass(), ElementsAre("left: the batch system ended the allocation", "finish"));
 }
 
@@ -304,7 +304,7 @@ TEST_F(ServiceTest, WithoutCheckpointsOrAtTheSecondSigtermThereIsNoWaiting) {
   pass();
   EXPECT_THAT(feed(Terminated{}), ElementsAre("stop"));
   EXPECT_THAT(feed(Terminated{}), IsEmpty());
-  EXPECT_THAT(feed(stopped()), ElementsAre(HasSubstr("a-1.1 timed_out")));
+  EXPECT_THAT(feed(stopped()), ElementsAre(HasSubstr("a-1.1 lost")));
   service_.reset();
   tell(take_of("a-1.1", checkpointed));
   pass();
@@ -317,7 +317,15 @@ TEST_F(ServiceTest, RanksThatDieOfTheBatchSystemsSignalDidNotFail) {
   pass();
   feed(Terminated{});
   EXPECT_THAT(feed(failed("rank 0 was killed by SIGTERM", 143)),
-              ElementsAre("ended a-1.1 timed_out: the batch system ended the allocation"));
+              ElementsAre("ended a-1.1 lost: the batch system ended the allocation"));
+}
+
+TEST_F(ServiceTest, ASigtermShortlyBeforeTheEndIsTheWalltime) {
+  allocate(2min);
+  tell(take_of("a-1.1"));
+  pass();
+  feed(Terminated{});
+  EXPECT_THAT(feed(stopped()), ElementsAre("ended a-1.1 timed_out: the batch system ended the allocation"));
 }
 
 TEST_F(ServiceTest, AnIdlePilotLeavesAtSigterm) {
