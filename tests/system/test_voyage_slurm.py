@@ -125,7 +125,8 @@ def test_slurmctld_killed_and_restarted_under_a_running_job(site, tmp_path, lab)
     wait_until(lambda: site.hub.get("/v1/sites")["sites"][0]["condition"], "the site to say that Slurm does not answer",
                patience=90)
     assert site.hub.job(name)["state"] == "running"
-    subprocess.run(["slurmctld", "-f", lab["SLURM_CONF"]], env=site.environment, check=True)
+    # Without the mark of this test: it stays for the next ones.
+    subprocess.run(["slurmctld", "-f", lab["SLURM_CONF"]], env=os.environ | lab, check=True)
     go.touch()
     job = check_committed_once(site.hub, name)
     assert len(job["attempts"]) == 1
