@@ -29,23 +29,9 @@ def node(longship, tmp_path):
             os.kill(int(line.split()[0]), signal.SIGKILL)
 
 
-class HubProgram:
-    """`longship hub` is told where to listen in other words than `longship up`."""
-
-    def __init__(self, longship):
-        self.longship, self.environment = longship, longship.environment
-
-    def start(self, *words, **options):
-        words = list(words)
-        if "--port" in words:
-            at = words.index("--port")
-            words[at:at + 2] = ["--listen", f"127.0.0.1:{words[at + 1]}"]
-        return self.longship.start(*words, **options)
-
-
 @pytest.fixture
 def hub(longship, tmp_path, node):
-    lab = HubLab(HubProgram(longship), tmp_path / "hub", command="hub").start()
+    lab = HubLab(longship, tmp_path / "hub", command="hub").start()
     yield lab
     lab.stop()
 
