@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 
 import pytest
 from conftest import PROGRAM, REPOSITORY, marked_processes, needs, wait_until
@@ -67,8 +68,8 @@ class Site:
         return json.loads(done.stdout)["jobs"][0]
 
 
-@pytest.fixture
-def site(longship, tmp_path, lab):
+@contextmanager
+def site_at(longship, tmp_path, lab):
     longship.environment["LONGSHIP_TEST_MARK"] = str(tmp_path)
     longship.environment["LONGSHIP_STORE"] = str(STORE)
     at = Site(longship, tmp_path, lab)
@@ -79,6 +80,12 @@ def site(longship, tmp_path, lab):
     subprocess.run(["scancel", "-u", str(os.getuid())], env=at.environment, check=False)
     wait_until(lambda: not at.queue(), "all jobs to leave the queue")
     kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))
+
+
+@pytest.fixture
+def site(longship, tmp_path, lab):
+    with site_at(longship, tmp_path, lab) as at:
+        yield at
 
 
 def test_digits_on_two_nodes_in_boxes_through_the_hub(site):
@@ -115,21 +122,24 @@ def test_an_answer_of_sbatch_that_is_lost_is_no_second_submission(site, tmp_path
     assert (tmp_path / "job" / "ran").read_text() == "x\n"
 
 
-def test_slurmctld_killed_and_restarted_under_a_running_job(site, tmp_path, lab):
-    site.start_agent()
-    go = tmp_path / "go"
-    name = site.submit(job_file(tmp_path / "job", f"while [ ! -e {go} ]; do sleep 0.2; done; echo done > out.txt"))
-    site.hub.wait(name, "running")
-    directory = os.path.dirname(lab["SLURM_CONF"])
-    os.kill(int(open(f"{directory}/slurmctld.pid").read()), signal.SIGKILL)
-    wait_until(lambda: site.hub.get("/v1/sites")["sites"][0]["condition"], "the site to say that Slurm does not answer",
-               patience=90)
-    assert site.hub.job(name)["state"] == "running"
-    # Without the mark of this test: it stays for the next ones.
-    subprocess.run(["slurmctld", "-f", lab["SLURM_CONF"]], env=os.environ | lab, check=True)
-    go.touch()
-    job = check_committed_once(site.hub, name)
-    assert len(job["attempts"]) == 1
+def test_slurmctld_killed_and_restarted_under_a_running_job(longship, tmp_path):
+    """On a Slurm of its own: one killed before it wrote its state down gives the numbers of its jobs out again, and
+    drains the node that still has such a job."""
+    with slurm(nodes=1) as lab, site_at(longship, tmp_path, lab) as site:
+        site.start_agent()
+        go = tmp_path / "go"
+        name = site.submit(job_file(tmp_path / "job", f"while [ ! -e {go} ]; do sleep 0.2; done; echo done > out.txt"))
+        site.hub.wait(name, "running")
+        directory = os.path.dirname(lab["SLURM_CONF"])
+        os.kill(int(open(f"{directory}/slurmctld.pid").read()), signal.SIGKILL)
+        wait_until(lambda: site.hub.get("/v1/sites")["sites"][0]["condition"],
+                   "the site to say that Slurm does not answer", patience=90)
+        assert site.hub.job(name)["state"] == "running"
+        # Without the mark of this test: the lab ends it.
+        subprocess.run(["slurmctld", "-f", lab["SLURM_CONF"]], env=os.environ | lab, check=True)
+        go.touch()
+        job = check_committed_once(site.hub, name)
+        assert len(job["attempts"]) == 1
 
 
 def test_a_silent_agent_does_not_start_a_job_twice(site, tmp_path):
