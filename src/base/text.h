@@ -12,6 +12,7 @@ namespace longship {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text,
                                                   char separator);  // "a,,b" is three parts
 [[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::string lower(std::string_view text);  // of ASCII letters
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view between);
 
 // A name that others chose, made safe to show: control characters and bytes that are not UTF-8 become \n,

@@ -49,11 +49,6 @@ class Filter {
   }
 
  private:
-  [[nodiscard]] static std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-    return text;
-  }
   [[nodiscard]] bool contains(const std::string& text) const {
     return lower(text).find(text_) != std::string::npos;
   }

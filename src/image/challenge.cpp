@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // WWW-Authenticate: Bearer
 // realm="https://auth.example.org/token",service="registry",scope="repository:a/b:pull"
-#include <algorithm>
-#include <cctype>
-
 #include "base/text.h"
 #include "registry.h"
 
 namespace longship::image {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 std::string_view take_word(std::string_view& rest, std::string_view ends) {
   const auto size = std::min(rest.find_first_of(ends), rest.size());

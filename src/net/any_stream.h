@@ -90,7 +90,7 @@ class AnyStream {
   }
 
  private:
-  using Gathered = std::array<asio::const_buffer, 8>;
+  using Gathered = std::array<asio::const_buffer, 32>;  // a head with its body, mostly
   void read_some(asio::mutable_buffer buffer, Moved done);
   void write_some(const Gathered& buffers, Moved done);
 

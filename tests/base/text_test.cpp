@@ -27,6 +27,10 @@ TEST(TextTest, JoinPutsTheSeparatorBetween) {
   EXPECT_EQ(join({}, ", "), "");
 }
 
+TEST(TextTest, LowerChangesLettersOnly) {
+  EXPECT_EQ(lower("Content-LENGTH: Ä9Z["), "content-length: Ä9z[");
+}
+
 TEST(TextTest, PrintableEscapesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("plain text"), "plain text");
   EXPECT_EQ(printable("a\nb\tc"), "a\\nb\\tc");
