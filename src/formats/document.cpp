@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -20,9 +22,28 @@ Table& Table::operator=(const Table&) = default;
 Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
 
+// Most tables are small, and are searched faster than an index of them is made.
+constexpr std::size_t small = 16;
+
+std::size_t Table::place_of(std::string_view key) const {
+  if (!index_.empty()) {
+    const auto found = index_.find(key);
+    return found == index_.end() ? entries_.size() : found->second;
+  }
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+  return static_cast<std::size_t>(found - entries_.begin());
+}
+
+void Table::append(Entry entry) {
+  entries_.push_back(std::move(entry));
+  if (entries_.size() <= small) return;
+  for (auto at = index_.size(); at < entries_.size(); ++at) index_.emplace(entries_[at].key, at);
+}
+
 const Entry* Table::entry(std::string_view key) const {
-  const auto found = index_.find(key);
-  return found == index_.end() ? nullptr : &entries_[found->second];
+  const auto at = place_of(key);
+  return at == entries_.size() ? nullptr : &entries_[at];
 }
 
 const Value* Table::find(std::string_view key) const {
@@ -31,22 +52,22 @@ const Value* Table::find(std::string_view key) const {
 }
 
 Value* Table::find(std::string_view key) {
-  const auto found = index_.find(key);
-  return found == index_.end() ? nullptr : &entries_[found->second].value;
+  return const_cast<Value*>(std::as_const(*this).find(key));
 }
 
 bool Table::add(std::string key, Value value, Place place) {
-  if (!index_.emplace(key, entries_.size()).second) return false;
-  entries_.push_back({std::move(key), std::move(value), std::move(place)});
+  if (place_of(key) != entries_.size()) return false;
+  append({std::move(key), std::move(value), std::move(place)});
   return true;
 }
 
 Value& Table::set(std::string key, Value value, Place place) {
-  const auto [found, fresh] = index_.emplace(key, entries_.size());
-  if (fresh) entries_.emplace_back();
-  auto& entry = entries_[found->second];
-  entry = {std::move(key), std::move(value), std::move(place)};
-  return entry.value;
+  const auto at = place_of(key);
+  if (at == entries_.size())
+    append({std::move(key), std::move(value), std::move(place)});
+  else
+    entries_[at] = {std::move(key), std::move(value), std::move(place)};
+  return entries_[at].value;
 }
 
 std::vector<std::string> Table::keys() const {

@@ -52,8 +52,11 @@ class Table {
   [[nodiscard]] const Entry* end() const;
 
  private:
+  [[nodiscard]] std::size_t place_of(std::string_view key) const;  // size(): it is not there
+  void append(Entry entry);
+
   std::vector<Entry> entries_;
-  std::map<std::string, std::size_t, std::less<>> index_;
+  std::map<std::string, std::size_t, std::less<>> index_;  // of a large table only
 };
 
 enum class Kind { null, flag, integer, number, text, array, table };

@@ -97,7 +97,8 @@ class JsonParser {
     ++at_;
     std::string result;
     for (;;) {
-      const auto plain_end = std::min(text_.find_first_of(special_in_text, at_), text_.size());
+      auto plain_end = at_;
+      while (plain_end < text_.size() && is_plain(text_[plain_end])) ++plain_end;
       append_utf8(result, text_.substr(at_, plain_end - at_));
       at_ = plain_end;
       if (at_ == text_.size()) throw wrong("the text has no closing quote");
@@ -198,7 +199,13 @@ class JsonParser {
     return text_[at_];
   }
 
-  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+  void skip_blanks() {
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  }
+
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+  // Stands for itself within a text.
+  static bool is_plain(char c) { return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20; }
 
   // Lines are counted up to where we are and never twice: a text holds no line break, so all are between
   // tokens.
@@ -215,9 +222,6 @@ class JsonParser {
     const auto place = here();
     return Error(Failure::usage, "{}:{}: {}", place.text(), place.column, what);
   }
-
-  static constexpr std::string_view special_in_text{
-      "\"\\\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22\23\24\25\26\27\30\31\32\33\34\35\36\37", 34};
 
   std::string_view text_;
   std::shared_ptr<const std::string> origin_;

@@ -171,5 +171,23 @@ TEST(TableTest, KeepsOrderAndReplaces) {
   EXPECT_EQ(table.find("a")->integer(), 2);
 }
 
+TEST(TableTest, IsTheSameWhenItIsLarge) {
+  Table table;
+  for (int i = 0; i < 100; ++i) {
+    const auto key = std::to_string(i);
+    EXPECT_EQ(table.find(key), nullptr);
+    EXPECT_TRUE(table.add(key, i, {}));
+    for (int j = 0; j <= i; ++j) ASSERT_EQ(table.find(std::to_string(j))->integer(), j) << i;
+    EXPECT_FALSE(table.add(key, -1, {}));
+  }
+  table.set("7", 700);
+  table.set("new", 1);
+  const Table copy = table;
+  EXPECT_EQ(copy.size(), 101u);
+  EXPECT_EQ(copy.find("7")->integer(), 700);
+  EXPECT_EQ(copy.find("new")->integer(), 1);
+  EXPECT_EQ(copy.find("101"), nullptr);
+}
+
 }  // namespace
 }  // namespace longship::formats
