@@ -1,4 +1,4 @@
-# Most of the time of a small C++ file goes into reading the standard library. Rooms, commands and tests therefore have a
+# Most of the time of a small C++ file goes into reading the standard library. Rooms and tests therefore have a
 # precompiled header each, which halves a clean build; all targets of a kind share one file.
 #
 # No source may rely on it: each includes what it uses. ./dev lint and ./dev package compile without
@@ -7,10 +7,9 @@ set(CMAKE_PCH_WARN_INVALID OFF)  # a room with options of its own is compiled wi
 set(precompiled_for_rooms
   <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <span> <string> <string_view> <vector>
   <fmt/core.h>)
-set(precompiled_for_commands ${precompiled_for_rooms} <CLI/CLI.hpp>)
 set(precompiled_for_tests ${precompiled_for_rooms} <gmock/gmock.h> <gtest/gtest.h>)
 
-# longship_precompile(KIND [option…]): the target that makes the header of this kind (rooms, commands, tests). GCC takes a
+# longship_precompile(KIND [option…]): the target that makes the header of this kind (rooms, tests). GCC takes a
 # precompiled header only if the options are the same, so what is special for the kind is said here too.
 function(longship_precompile kind)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${kind}.cpp CONTENT "// Only the header matters.\n")

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -123,29 +122,24 @@ void run(const Words& words, const std::string& version) {
 
 }  // namespace
 
-void add_agent(CLI::App& app, Context& context) {
+void add_agent(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command =
-      app.add_subcommand("agent", "The edge of a site: takes jobs from the hub to its batch system");
-  command->add_option("--site", words->site, "The site's name at the hub (from the site file)")
-      ->type_name("NAME");
-  command->add_option("--site-file", words->site_file, "What the site is like (found out by looking)")
-      ->type_name("FILE");
-  command->add_option("--spool", words->spool, "Its directory on the shared file system (from the site file)")
-      ->type_name("DIR");
-  auto* hub = command->add_option("--hub", words->hub, "The hub (LONGSHIP_HUB)")->type_name("URL");
-  command
-      ->add_option("--token-file", words->token_file,
-                   "The token that `longship site add` gave (LONGSHIP_TOKEN)")
-      ->type_name("FILE");
-  command->add_option("--ca-file", words->ca_file, "Certificates to trust (the system's)")->type_name("FILE");
-  command
-      ->add_flag("--stdio", words->stdio, "Talk on stdin and stdout, as the hub does over ssh; end with them")
-      ->excludes(hub);
-  command->footer(examples(
+  auto& command = app.command("agent", "The edge of a site: takes jobs from the hub to its batch system");
+  command.option("--site", words->site, "The site's name at the hub (from the site file)", {.value = "NAME"});
+  command.option("--site-file", words->site_file, "What the site is like (found out by looking)",
+                 {.value = "FILE"});
+  command.option("--spool", words->spool, "Its directory on the shared file system (from the site file)",
+                 {.value = "DIR"});
+  command.option("--hub", words->hub, "The hub (LONGSHIP_HUB)", {.value = "URL"});
+  command.option("--token-file", words->token_file,
+                 "The token that `longship site add` gave (LONGSHIP_TOKEN)", {.value = "FILE"});
+  command.option("--ca-file", words->ca_file, "Certificates to trust (the system's)", {.value = "FILE"});
+  command.flag("--stdio", words->stdio, "Talk on stdin and stdout, as the hub does over ssh; end with them",
+               {.excludes = "--hub"});
+  command.footer = examples(
       "  longship agent --site-file site.toml --hub https://hub.example.org:8470 --token-file token\n"
-      "  longship agent --stdio --site lab\n"));
-  command->callback([words, &context] { run(*words, context.version); });
+      "  longship agent --stdio --site lab\n");
+  command.action = [words, &context] { run(*words, context.version); };
 }
 
 }  // namespace longship::cli

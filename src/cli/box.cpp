@@ -2,13 +2,14 @@
 // longship box: a process in an image, now.
 #include "box/box.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <memory>
 
+#include "base/text.h"
 #include "chosen_image.h"
 #include "command.h"
 #include "installation.h"
+#include "parse.h"
 #include "store/store.h"
 
 namespace longship::cli {
@@ -59,81 +60,73 @@ void run(const Words& words) {
   box::execute(command, environment);
 }
 
-void declare(CLI::App& command, Words& words) {
-  // Before the image and after it: each time more of them, so they are appended and not assigned.
-  const auto append_to = [](std::vector<std::string>& all) {
-    return [&all](const std::vector<std::string>& more) { all.insert(all.end(), more.begin(), more.end()); };
-  };
-  using Several = std::vector<std::string>;
-  command
-      .add_option_function<Several>("-b,--bind", append_to(words.binds),
-                                    "Let a directory or file of the host in; may be repeated")
-      ->type_name("FROM[:TO[:ro]]")
-      ->allow_extra_args(false);
-  command
-      .add_option_function<Several>("-e,--env", append_to(words.environment),
-                                    "Set a variable, or keep the host's; may be repeated")
-      ->type_name("NAME[=VALUE]")
-      ->allow_extra_args(false);
-  command.add_option("--cwd", words.directory, "Where to start; else the image's, or the current directory")
-      ->type_name("DIR");
-  command
-      .add_option(
-          "--join", words.join,
-          "Share the box with all that are started under this name, as the ranks of an MPI program do")
-      ->type_name("NAME");
-  command.add_flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
-  command.add_flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
-  command.add_flag("--no-home", words.no_home, "Without the home directory");
-  command.add_flag("--fake-root", words.fake_root, "Seem to be root, for package managers");
-  command.prefix_command();  // the first word that is no option, and all after it, are left to us
+void declare(Command& command, Words& words) {
+  command.option("-b,--bind", words.binds, "Let a directory or file of the host in; may be repeated",
+                 {.value = "FROM[:TO[:ro]]", .one_each = true});
+  command.option("-e,--env", words.environment, "Set a variable, or keep the host's; may be repeated",
+                 {.value = "NAME[=VALUE]", .one_each = true});
+  command.option("--cwd", words.directory, "Where to start; else the image's, or the current directory",
+                 {.value = "DIR"});
+  command.option("--join", words.join,
+                 "Share the box with all that are started under this name, as the ranks of an MPI program do",
+                 {.value = "NAME"});
+  command.flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
+  command.flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
+  command.flag("--no-home", words.no_home, "Without the home directory");
+  command.flag("--fake-root", words.fake_root, "Seem to be root, for package managers");
 }
 
 bool begins_with_option(const std::vector<std::string>& words) {
   return !words.empty() && words.front().starts_with('-') && words.front() != "--";
 }
 
-// An option that CLI11 does not know it takes for the first word of a program.
-void refuse_option(const std::vector<std::string>& words) {
-  if (begins_with_option(words)) throw CLI::ExtrasError({words.front()});
+void drop_dashes(std::vector<std::string>& words) {
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+}
+
+// An option that is not ours was taken for the first word of the rest.
+void refuse_option(const Command& command, const std::vector<std::string>& words) {
+  if (begins_with_option(words))
+    throw WrongWords(command, "The following argument was not expected: " + printable(words.front()));
 }
 
 // IMAGE [OPTIONS] [--] PROGRAM…: after the image options may come again; the program's own are not ours.
-void understand(std::vector<std::string> rest, Words& words, Context& context) {
-  if (rest.empty()) throw CLI::RequiredError("IMAGE");
-  refuse_option(rest);
+// False: they asked for help.
+bool understand(const Command& command, std::vector<std::string> rest, Words& words) {
+  drop_dashes(rest);
+  if (rest.empty()) throw WrongWords(command, "IMAGE is required");
+  refuse_option(command, rest);
   words.image = rest.front();
   rest.erase(rest.begin());
   if (begins_with_option(rest)) {
-    CLI::App second;
-    declare(second, words);
-    add_global_options(second, context);
-    second.parse(std::vector<std::string>(rest.rbegin(), rest.rend()));  // CLI11 wants the last word first
-    rest = second.remaining();
-    refuse_option(rest);
+    auto more = parse(command, rest);
+    if (!more) return false;
+    rest = std::move(more->rest);
+    refuse_option(command, rest);
   }
-  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
+  drop_dashes(rest);
   words.command = std::move(rest);
+  return true;
 }
 
 }  // namespace
 
-void add_box(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("box", "Run a program in an image, a directory or a SquashFS file");
+void add_box(Command& app, Context&) {
+  auto& command = app.command("box", "Run a program in an image, a directory or a SquashFS file");
   const auto words = std::make_shared<Words>();
-  declare(*command, *words);
-  command->footer(
-      examples("  longship box debian-torch -- python3 -c 'import torch'\n"
-               "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
-               "  longship box -w --fake-root debian -- apt-get install hello\n"
-               "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n") +
+  declare(command, *words);
+  command.footer =
+      examples(
+          "  longship box debian-torch -- python3 -c 'import torch'\n"
+          "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
+          "  longship box -w --fake-root debian -- apt-get install hello\n"
+          "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n") +
       "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
-      "with / or a dot. Without PROGRAM the image's own starts, or a shell.");
-  command->callback([words, command, &context] {
-    understand(program_of(*command), *words, context);
-    run(*words);
-  });
+      "with / or a dot. Without PROGRAM the image's own starts, or a shell.";
+  command.action_on_rest = [words, &command](std::vector<std::string> rest) {
+    if (understand(command, std::move(rest), *words)) run(*words);
+  };
 }
 
 }  // namespace longship::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship cancel, hold, release, retry JOB…
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -43,18 +42,18 @@ void change(const Words& words, std::string_view verb, Context& context) {
   std::printf("%s\n", formats::dump_json(table).c_str());
 }
 
-void add_verb(CLI::App& app, Context& context, const std::string& verb, const std::string& what) {
+void add_verb(Command& app, Context& context, const std::string& verb, const std::string& what) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand(verb, what);
-  command->add_option("JOB", words->jobs, "digits-7 …")->required();
-  add_hub_option(*command, words->hub);
-  command->footer(examples("  longship " + verb + " digits-7\n"));
-  command->callback([words, verb, &context] { change(*words, verb, context); });
+  auto& command = app.command(verb, what);
+  command.argument("JOB", words->jobs, "digits-7 …");
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship " + verb + " digits-7\n");
+  command.action = [words, verb, &context] { change(*words, verb, context); };
 }
 
 }  // namespace
 
-void add_change(CLI::App& app, Context& context) {
+void add_change(Command& app, Context& context) {
   add_verb(app, context, "cancel", "End jobs, wherever they are");
   add_verb(app, context, "hold", "Keep waiting jobs from starting");
   add_verb(app, context, "release", "Let held jobs go on");

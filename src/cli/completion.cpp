@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -34,38 +34,32 @@ std::string short_about(const std::string& about) {
   return line.substr(0, line.find(": "));
 }
 
-// CLI11 tells a fixed set of values only in the description of their check: "{bash,zsh,fish}".
-std::vector<std::string> values_of(const CLI::Option& option) {
-  const auto type = option.get_type_name();
-  const auto open = type.find('{'), close = type.rfind('}');
-  std::vector<std::string> values;
-  if (open == std::string::npos || close == std::string::npos || close < open) return values;
-  for (const auto value : split(std::string_view(type).substr(open + 1, close - open - 1), ','))
-    values.emplace_back(value.substr(0, value.find("->")));
-  return values;
+// "-t,--tag" as it is typed, the long names first; none for an argument.
+std::vector<std::string> typed_names(const Option& option) {
+  std::vector<std::string> names;
+  for (const auto name : split(option.names, ','))
+    if (name.starts_with('-')) names.emplace_back(name);
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name.starts_with("--"); });
+  return names;
 }
 
-void collect(const CLI::App& app, const std::string& path, std::vector<Node>& nodes) {
+void collect(const Command& app, const std::string& path, std::vector<Node>& nodes) {
   Node node{path, {}, {}};
-  for (const auto* command :
-       app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
-    node.commands.push_back({command->get_name(), short_about(command->get_description()), {}, false});
-  for (const auto* option : app.get_options()) {
-    const bool takes_value = option->get_expected_max() > 0 && option->get_type_size_max() > 0;
-    const auto values = values_of(*option);
-    for (const auto& name : option->get_lnames())
-      node.options.push_back({"--" + name, short_about(option->get_description()), values, takes_value});
-    for (const auto& name : option->get_snames())
-      node.options.push_back({"-" + name, short_about(option->get_description()), values, takes_value});
-    if (option->get_lnames().empty() && option->get_snames().empty())  // a positional with a fixed set
-      for (const auto& value : values) node.commands.push_back({value, "", {}, false});
+  for (const auto& command : app.commands)
+    node.commands.push_back({command.name, short_about(command.about), {}, false});
+  for (const auto& option : app.options) {
+    const auto names = typed_names(option);
+    for (const auto& name : names)
+      node.options.push_back({name, short_about(option.about), option.rules.choices, option.takes_value()});
+    if (names.empty())  // an argument with a fixed set of values
+      for (const auto& value : option.rules.choices) node.commands.push_back({value, "", {}, false});
   }
   nodes.push_back(node);
-  for (const auto* command : app.get_subcommands({}))
-    collect(*command, path + " " + command->get_name(), nodes);
+  for (const auto& command : app.commands) collect(command, path + " " + command.name, nodes);
 }
 
-std::vector<Node> nodes_of(const CLI::App& app) {
+std::vector<Node> nodes_of(const Command& app) {
   std::vector<Node> nodes;
   collect(app, "longship", nodes);
   return nodes;
@@ -207,7 +201,7 @@ std::string described(const std::vector<Word>& words) {
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& app) {
+std::string bash_completion(const Command& app) {
   const auto nodes = nodes_of(app);
   std::string words;
   for (const auto& node : nodes)
@@ -216,7 +210,7 @@ std::string bash_completion(const CLI::App& app) {
   return filled(bash_script, nodes, words);
 }
 
-std::string zsh_completion(const CLI::App& app) {
+std::string zsh_completion(const Command& app) {
   const auto nodes = nodes_of(app);
   std::string words;
   for (const auto& node : nodes)
@@ -225,7 +219,7 @@ std::string zsh_completion(const CLI::App& app) {
   return filled(zsh_script, nodes, words);
 }
 
-std::string fish_completion(const CLI::App& app) {
+std::string fish_completion(const Command& app) {
   std::string lines =
       "# fish completion for longship; made by `longship completion fish`\n"
       "function __longship_at  # true if these are the commands typed so far\n"
@@ -253,25 +247,23 @@ std::string fish_completion(const CLI::App& app) {
   return lines;
 }
 
-void add_completion(CLI::App& app, Context&) {
-  auto* command = app.add_subcommand("completion", "Let your shell complete the words of longship");
+void add_completion(Command& app, Context&) {
+  auto& command = app.command("completion", "Let your shell complete the words of longship");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(
+  command.argument("SHELL", *shell, "bash, zsh or fish", {.choices = {"bash", "zsh", "fish"}});
+  command.footer =
       "How to install it, once:\n"
       "  bash  longship completion bash > ~/.local/share/bash-completion/completions/longship\n"
       "  zsh   longship completion zsh > ~/.zfunc/_longship     with `fpath+=~/.zfunc` before compinit in "
       "~/.zshrc\n"
       "  fish  longship completion fish > ~/.config/fish/completions/longship.fish\n\n" +
-      examples("  source <(longship completion bash)                    for this shell only\n"));
-  command->callback([shell, &app] {
+      examples("  source <(longship completion bash)                    for this shell only\n");
+  command.action = [shell, &app] {
     const auto text = *shell == "bash"  ? bash_completion(app)
                       : *shell == "zsh" ? zsh_completion(app)
                                         : fish_completion(app);
     fmt::print("{}", text);
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -3,14 +3,12 @@
 #pragma once
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "words.h"
 
 namespace longship::cli {
 
-[[nodiscard]] std::string bash_completion(const CLI::App& app);
-[[nodiscard]] std::string zsh_completion(const CLI::App& app);
-[[nodiscard]] std::string fish_completion(const CLI::App& app);
+[[nodiscard]] std::string bash_completion(const Command& app);
+[[nodiscard]] std::string zsh_completion(const Command& app);
+[[nodiscard]] std::string fish_completion(const Command& app);
 
 }  // namespace longship::cli

@@ -2,7 +2,6 @@
 // longship doctor: what this machine can and cannot do, each "no" with its remedy.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/text.h"
@@ -67,15 +66,15 @@ void run(Context& context) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Context& context) {
-  auto* command =
-      app.add_subcommand("doctor", "What this machine can and cannot do, and what to do about it");
-  command->footer(
-      examples("  longship doctor\n"
-               "  longship doctor --json\n") +
+void add_doctor(Command& app, Context& context) {
+  auto& command = app.command("doctor", "What this machine can and cannot do, and what to do about it");
+  command.footer =
+      examples(
+          "  longship doctor\n"
+          "  longship doctor --json\n") +
       "\nEach line was found by trying. ✓ works, ✗ does not and is missed, · is not there and need not be.\n"
-      "The exit code is 0 if boxes can run here and 3 if not.");
-  command->callback([&context] { run(context); });
+      "The exit code is 0 if boxes can run here and 3 if not.";
+  command.action = [&context] { run(context); };
 }
 
 }  // namespace longship::cli

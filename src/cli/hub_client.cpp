@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -213,9 +212,9 @@ void HubClient::download(const std::string& path, const fs::path& into, std::uin
   fs::rename(aside, into);
 }
 
-void add_hub_option(CLI::App& command, std::string& url) {
-  command.add_option("--hub", url, "Address of the hub (LONGSHIP_HUB, or the one started here)")
-      ->type_name("URL");
+void add_hub_option(Command& command, std::string& url) {
+  command.option("--hub", url, "Address of the hub (LONGSHIP_HUB, or the one started here)",
+                 {.value = "URL"});
 }
 
 std::string job_path(std::string_view job, std::string_view rest) {

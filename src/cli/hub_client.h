@@ -12,10 +12,7 @@
 #include "base/progress.h"
 #include "formats/document.h"
 #include "net/http.h"
-
-namespace CLI {
-class App;
-}
+#include "words.h"
 
 namespace longship::cli {
 
@@ -68,7 +65,7 @@ class HubClient {
 };
 
 // --hub URL
-void add_hub_option(CLI::App& command, std::string& url);
+void add_hub_option(Command& command, std::string& url);
 
 // "/v1/jobs/digits-7" and what follows.
 [[nodiscard]] std::string job_path(std::string_view job, std::string_view rest = {});

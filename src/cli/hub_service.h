@@ -12,10 +12,6 @@
 #include "hub/server.h"
 #include "hub_client.h"
 
-namespace CLI {
-class App;
-}
-
 namespace longship::cli {
 
 struct ServiceWords {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship image: what images there are, and what one is. Making them is in image_make.cpp.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 
 #include "base/say.h"
 #include "base/text.h"
@@ -41,7 +41,7 @@ void list(const Context& context) {
   if (images.empty())
     return note("there are no images yet: longship image bootstrap debian:bookworm -t NAME makes one");
   TextTable table(
-      {{"NAME"}, {"SYSTEM"}, {"LIBC"}, {"FILES", Align::right}, {"SIZE", Align::right}, {"MADE"}});
+      {{"name"}, {"system"}, {"libc"}, {"files", Align::right}, {"size", Align::right}, {"made"}});
   for (const auto& image : images)
     table.add({image.name, image.facts.system, image.facts.libc, std::to_string(image.files),
                formats::human_bytes(image.size), date(image.created)});
@@ -81,32 +81,32 @@ void show(const Context& context, const std::string& name) {
   row("file", store.root_of(image).string());
 }
 
-void add_list(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("ls", "The images in the store");
-  command->footer(examples("  longship image ls\n  longship image ls --json | jq -r '.[].name'\n"));
-  command->callback([&context] { list(context); });
+void add_list(Command& app, Context& context) {
+  auto& command = app.command("ls", "The images in the store");
+  command.footer = examples("  longship image ls\n  longship image ls --json | jq -r '.[].name'\n");
+  command.action = [&context] { list(context); };
 }
 
-void add_show(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("show", "What an image is: system, C library, environment, file");
+void add_show(Command& app, Context& context) {
+  auto& command = app.command("show", "What an image is: system, C library, environment, file");
   const auto name = std::make_shared<std::string>();
-  command->add_option("IMAGE", *name, "Its name")->required();
-  command->footer(examples("  longship image show debian-torch\n"));
-  command->callback([&context, name] { show(context, *name); });
+  command.argument("IMAGE", *name, "Its name");
+  command.footer = examples("  longship image show debian-torch\n");
+  command.action = [&context, name] { show(context, *name); };
 }
 
-void add_remove(CLI::App& app) {
-  auto* command = app.add_subcommand("rm", "Remove images, and the files that no other image needs");
+void add_remove(Command& app) {
+  auto& command = app.command("rm", "Remove images, and the files that no other image needs");
   const auto names = std::make_shared<std::vector<std::string>>();
-  command->add_option("IMAGE", *names, "Their names")->required();
-  command->footer(examples("  longship image rm debian-torch\n"));
-  command->callback([names] {
+  command.argument("IMAGE", *names, "Their names");
+  command.footer = examples("  longship image rm debian-torch\n");
+  command.action = [names] {
     store::Store store;
     for (const auto& name : *names) {
       store.remove(name);
       note("removed {}", name);
     }
-  });
+  };
 }
 
 }  // namespace
@@ -115,21 +115,20 @@ void print_json(formats::Value value) {
   std::puts(formats::dump_json(value, formats::Layout::pretty).c_str());
 }
 
-void add_image(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("image", "Make images and look at them");
-  command->require_subcommand(1);
-  command->footer(
-      examples("  longship image bootstrap debian:bookworm -t debian-torch --packages python3-torch\n"
-               "  longship image build -t my-tools examples/tools\n"
-               "  longship image ls\n"));
-  add_image_bootstrap(*command, context);
-  add_image_import(*command, context);
-  add_image_build(*command, context);
-  add_image_registry(*command, context);
-  add_image_keep(*command, context);
-  add_list(*command, context);
-  add_show(*command, context);
-  add_remove(*command);
+void add_image(Command& app, Context& context) {
+  auto& command = app.command("image", "Make images and look at them");
+  command.footer = examples(
+      "  longship image bootstrap debian:bookworm -t debian-torch --packages python3-torch\n"
+      "  longship image build -t my-tools examples/tools\n"
+      "  longship image ls\n");
+  add_image_bootstrap(command, context);
+  add_image_import(command, context);
+  add_image_build(command, context);
+  add_image_registry(command, context);
+  add_image_keep(command, context);
+  add_list(command, context);
+  add_show(command, context);
+  add_remove(command);
 }
 
 }  // namespace longship::cli

@@ -6,11 +6,11 @@
 
 namespace longship::cli {
 
-void add_image_bootstrap(CLI::App& image, Context& context);
-void add_image_import(CLI::App& image, Context& context);
-void add_image_build(CLI::App& image, Context& context);
-void add_image_registry(CLI::App& image, Context& context);  // pull, push, login, logout
-void add_image_keep(CLI::App& image, Context& context);      // export, gc, verify
+void add_image_bootstrap(Command& image, Context& context);
+void add_image_import(Command& image, Context& context);
+void add_image_build(Command& image, Context& context);
+void add_image_registry(Command& image, Context& context);  // pull, push, login, logout
+void add_image_keep(Command& image, Context& context);      // export, gc, verify
 
 void print_json(formats::Value value);
 

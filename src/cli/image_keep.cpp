@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship image export, gc, verify: images leave, and the store is kept in order.
-#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -15,37 +15,35 @@
 namespace longship::cli {
 namespace {
 
-void add_export(CLI::App& image) {
+void add_export(Command& image) {
   struct Words {
     std::string name, path, format;
   };
   const auto words = std::make_shared<Words>();
-  auto* command =
-      image.add_subcommand("export", "An image as an OCI layout, tar, SquashFS file or directory");
-  command->add_option("IMAGE", words->name, "Its name")->required();
-  command->add_option("PATH", words->path, "Where to; it must not exist yet")->required();
-  command->add_option(
-      "--format", words->format,
-      "oci, oci-archive, tar, squashfs or directory; else what the path's ending says, or oci");
-  command->footer(
-      examples("  longship image export debian-torch ./layout\n"
-               "  longship image export debian-torch torch.sqfs\n"
-               "  longship image export debian-torch root --format directory\n"));
-  command->callback([words] {
+  auto& command = image.command("export", "An image as an OCI layout, tar, SquashFS file or directory");
+  command.argument("IMAGE", words->name, "Its name");
+  command.argument("PATH", words->path, "Where to; it must not exist yet");
+  command.option("--format", words->format,
+                 "oci, oci-archive, tar, squashfs or directory; else what the path's ending says, or oci");
+  command.footer = examples(
+      "  longship image export debian-torch ./layout\n"
+      "  longship image export debian-torch torch.sqfs\n"
+      "  longship image export debian-torch root --format directory\n");
+  command.action = [words] {
     const store::Store store;
     const auto format = image::format_of(words->format, words->path);
     const auto progress = make_progress();
     image::export_image(store, store.find(words->name), words->path, format, *progress);
     note("exported {} to {}", words->name, words->path);
-  });
+  };
 }
 
-void add_gc(CLI::App& image, Context& context) {
+void add_gc(Command& image, Context& context) {
   const auto all = std::make_shared<bool>(false);
-  auto* command = image.add_subcommand("gc", "Remove what no image needs, and what killed processes left");
-  command->add_flag("--steps", *all, "Also forget the steps of builds: they will be done anew");
-  command->footer(examples("  longship image gc\n  longship image gc --steps\n"));
-  command->callback([all, &context] {
+  auto& command = image.command("gc", "Remove what no image needs, and what killed processes left");
+  command.flag("--steps", *all, "Also forget the steps of builds: they will be done anew");
+  command.footer = examples("  longship image gc\n  longship image gc --steps\n");
+  command.action = [all, &context] {
     const auto freed = store::Store().collect_garbage(*all);
     if (context.json) {
       formats::Table table;
@@ -53,14 +51,13 @@ void add_gc(CLI::App& image, Context& context) {
       return print_json(std::move(table));
     }
     note("{} became free", formats::human_bytes(freed));
-  });
+  };
 }
 
-void add_verify(CLI::App& image, Context& context) {
-  auto* command =
-      image.add_subcommand("verify", "Read every image's file again and compare it with its digest");
-  command->footer(examples("  longship image verify\n"));
-  command->callback([&context] {
+void add_verify(Command& image, Context& context) {
+  auto& command = image.command("verify", "Read every image's file again and compare it with its digest");
+  command.footer = examples("  longship image verify\n");
+  command.action = [&context] {
     const auto progress = make_progress();
     progress->begin("verifying", 0, "B");
     std::uint64_t bytes = 0;
@@ -86,12 +83,12 @@ void add_verify(CLI::App& image, Context& context) {
       context.exit_code = static_cast<int>(Failure::failed);
     else if (!context.json)
       note("all files are as they were: {}", formats::human_bytes(bytes));
-  });
+  };
 }
 
 }  // namespace
 
-void add_image_keep(CLI::App& image, Context& context) {
+void add_image_keep(Command& image, Context& context) {
   add_export(image);
   add_gc(image, context);
   add_verify(image, context);

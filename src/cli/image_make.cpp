@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship image bootstrap, import, build: the ways to an image.
-#include <CLI/CLI.hpp>
+
+#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -23,51 +24,51 @@ void tell(const Context& context, const store::Image& image) {
 
 }  // namespace
 
-void add_image_bootstrap(CLI::App& image, Context& context) {
-  auto* command = image.add_subcommand("bootstrap", "A base image from this machine's own package sources");
+void add_image_bootstrap(Command& image, Context& context) {
+  auto& command = image.command("bootstrap", "A base image from this machine's own package sources");
   const auto wish = std::make_shared<image::Bootstrap>();
-  command->add_option("SYSTEM", wish->system, "debian:bookworm, debian:trixie, …")->required();
-  command->add_option("-t,--tag", wish->name, "The name of the image")->required();
-  command->add_option("--packages", wish->packages, "Packages beside what every Debian has")->delimiter(',');
-  command->add_option("--mirror", wish->mirror, "Instead of the sources apt is configured with: a URL");
-  command->footer(examples(
+  command.argument("SYSTEM", wish->system, "debian:bookworm, debian:trixie, …");
+  command.option("-t,--tag", wish->name, "The name of the image", {.required = true});
+  command.option("--packages", wish->packages, "Packages beside what every Debian has", {.separator = ','});
+  command.option("--mirror", wish->mirror, "Instead of the sources apt is configured with: a URL");
+  command.footer = examples(
       "  longship image bootstrap debian:bookworm -t debian\n"
-      "  longship image bootstrap debian:trixie -t torch --packages python3-torch,python3-sklearn\n"));
-  command->callback([&context, wish] {
+      "  longship image bootstrap debian:trixie -t torch --packages python3-torch,python3-sklearn\n");
+  command.action = [&context, wish] {
     store::Store store;
     const auto progress = make_progress();
     tell(context, image::bootstrap(store, *wish, *progress));
-  });
+  };
 }
 
-void add_image_import(CLI::App& image, Context& context) {
-  auto* command = image.add_subcommand(
-      "import", "An image from an OCI layout, docker archive, tar, directory or SquashFS file");
+void add_image_import(Command& image, Context& context) {
+  auto& command =
+      image.command("import", "An image from an OCI layout, docker archive, tar, directory or SquashFS file");
   const auto path = std::make_shared<std::string>();
   const auto name = std::make_shared<std::string>();
-  command->add_option("PATH", *path, "The file or directory")->required();
-  command->add_option("-t,--tag", *name, "The name of the image")->required();
-  command->footer(examples(
-      "  longship image import ubuntu.tar -t ubuntu\n  longship image import ./oci-layout -t tools:v2\n"));
-  command->callback([&context, path, name] {
+  command.argument("PATH", *path, "The file or directory");
+  command.option("-t,--tag", *name, "The name of the image", {.required = true});
+  command.footer = examples(
+      "  longship image import ubuntu.tar -t ubuntu\n  longship image import ./oci-layout -t tools:v2\n");
+  command.action = [&context, path, name] {
     store::Store store;
     const auto progress = make_progress();
     tell(context, image::import(store, *path, *name, *progress));
-  });
+  };
 }
 
-void add_image_build(CLI::App& image, Context& context) {
-  auto* command = image.add_subcommand("build", "Build a Dockerfile, without root and without a daemon");
+void add_image_build(Command& image, Context& context) {
+  auto& command = image.command("build", "Build a Dockerfile, without root and without a daemon");
   const auto wish = std::make_shared<image::Build>();
   const auto arguments = std::make_shared<std::vector<std::string>>();
-  command->add_option("DIRECTORY", wish->context, "Where COPY takes files from")->required();
-  command->add_option("-t,--tag", wish->name, "The name of the image")->required();
-  command->add_option("-f,--file", wish->dockerfile, "The Dockerfile, if it is not DIRECTORY/Dockerfile");
-  command->add_option("--build-arg", *arguments, "Value of an ARG: NAME=VALUE")->allow_extra_args(false);
-  command->footer(
-      examples("  longship image build -t my-tools examples/tools\n"
-               "  longship image build -t my-tools -f Dockerfile.gpu --build-arg VERSION=3 .\n"));
-  command->callback([&context, wish, arguments] {
+  command.argument("DIRECTORY", wish->context, "Where COPY takes files from");
+  command.option("-t,--tag", wish->name, "The name of the image", {.required = true});
+  command.option("-f,--file", wish->dockerfile, "The Dockerfile, if it is not DIRECTORY/Dockerfile");
+  command.option("--build-arg", *arguments, "Value of an ARG: NAME=VALUE", {.one_each = true});
+  command.footer = examples(
+      "  longship image build -t my-tools examples/tools\n"
+      "  longship image build -t my-tools -f Dockerfile.gpu --build-arg VERSION=3 .\n");
+  command.action = [&context, wish, arguments] {
     for (const auto& word : *arguments) {
       const auto equals = word.find('=');
       if (equals == std::string::npos)
@@ -76,7 +77,7 @@ void add_image_build(CLI::App& image, Context& context) {
     }
     store::Store store;
     tell(context, image::build(store, *wish));
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -3,9 +3,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -95,42 +95,58 @@ void logout(const Words& words) {
   note("forgot the password for {}", words.registry);
 }
 
-void add_plain_http(CLI::App& command, Words& words) {
-  command.add_flag("--plain-http", words.plain_http, "Without TLS, also beyond this machine");
+void add_plain_http(Command& command, Words& words) {
+  command.flag("--plain-http", words.plain_http, "Without TLS, also beyond this machine");
+}
+
+void add_pull(Command& image, Context& context) {
+  const auto words = std::make_shared<Words>();
+  auto& command = image.command("pull", "Bring an image from a registry");
+  command.argument("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG][@sha256:…]");
+  command.option("-t,--tag", words->name, "The name of the image here; else the last part of its own");
+  add_plain_http(command, *words);
+  command.footer = examples(
+      "  longship image pull registry.example.org/team/gan3d:v2\n"
+      "  longship image pull localhost:5000/tools -t tools\n");
+  command.action = [words, &context] { pull(*words, context); };
+}
+
+void add_push(Command& image, Context& context) {
+  const auto words = std::make_shared<Words>();
+  auto& command = image.command("push", "Bring an image to a registry");
+  command.argument("IMAGE", words->name, "Its name here");
+  command.argument("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG]");
+  add_plain_http(command, *words);
+  command.footer = examples("  longship image push gan3d registry.example.org/team/gan3d:v2\n");
+  command.action = [words, &context] { push(*words, context); };
+}
+
+void add_login(Command& image) {
+  const auto words = std::make_shared<Words>();
+  auto& command = image.command("login", "Keep a registry's user and password, after trying them");
+  command.argument("REGISTRY", words->registry, "Its host, with the port if there is one");
+  command.option("-u,--user", words->user, "The user's name there", {.required = true});
+  command.flag("--password-stdin", words->password_stdin, "Read the password from stdin without asking");
+  add_plain_http(command, *words);
+  command.footer = examples("  longship image login registry.example.org -u me\n");
+  command.action = [words] { login(*words); };
+}
+
+void add_logout(Command& image) {
+  const auto words = std::make_shared<Words>();
+  auto& command = image.command("logout", "Forget a registry's password");
+  command.argument("REGISTRY", words->registry, "Its host");
+  command.footer = examples("  longship image logout registry.example.org\n");
+  command.action = [words] { logout(*words); };
 }
 
 }  // namespace
 
-void add_image_registry(CLI::App& image, Context& context) {
-  const auto words = std::make_shared<Words>();
-  auto* command = image.add_subcommand("pull", "Bring an image from a registry");
-  command->add_option("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG][@sha256:…]")->required();
-  command->add_option("-t,--tag", words->name, "The name of the image here; else the last part of its own");
-  add_plain_http(*command, *words);
-  command->footer(
-      examples("  longship image pull registry.example.org/team/gan3d:v2\n"
-               "  longship image pull localhost:5000/tools -t tools\n"));
-  command->callback([words, &context] { pull(*words, context); });
-
-  command = image.add_subcommand("push", "Bring an image to a registry");
-  command->add_option("IMAGE", words->name, "Its name here")->required();
-  command->add_option("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG]")->required();
-  add_plain_http(*command, *words);
-  command->footer(examples("  longship image push gan3d registry.example.org/team/gan3d:v2\n"));
-  command->callback([words, &context] { push(*words, context); });
-
-  command = image.add_subcommand("login", "Keep a registry's user and password, after trying them");
-  command->add_option("REGISTRY", words->registry, "Its host, with the port if there is one")->required();
-  command->add_option("-u,--user", words->user, "The user's name there")->required();
-  command->add_flag("--password-stdin", words->password_stdin, "Read the password from stdin without asking");
-  add_plain_http(*command, *words);
-  command->footer(examples("  longship image login registry.example.org -u me\n"));
-  command->callback([words] { login(*words); });
-
-  command = image.add_subcommand("logout", "Forget a registry's password");
-  command->add_option("REGISTRY", words->registry, "Its host")->required();
-  command->footer(examples("  longship image logout registry.example.org\n"));
-  command->callback([words] { logout(*words); });
+void add_image_registry(Command& image, Context& context) {
+  add_pull(image, context);
+  add_push(image, context);
+  add_login(image);
+  add_logout(image);
 }
 
 }  // namespace longship::cli

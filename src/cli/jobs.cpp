@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -97,24 +97,23 @@ void watch(HubClient& hub, const Words& words) {
 
 }  // namespace
 
-void add_jobs(CLI::App& app, Context& context) {
+void add_jobs(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("jobs", "Jobs at the hub, newest first, each with what it waits for");
-  command->add_option("--state", words->state, "Only these: waiting, running, finished, failed, …")
-      ->type_name("STATE");
-  command->add_option("--name", words->name, "Only jobs of this name")->type_name("NAME");
-  command->add_option("--owner", words->owner, "Only of this user")->type_name("USER");
-  command->add_option("--site", words->site, "Only at this site")->type_name("NAME");
-  command->add_option("--limit", words->limit, "At most that many")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_flag("--watch", words->watch, "Again every second, until Ctrl-C");
-  add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship jobs\n"
-               "  longship jobs --state running --watch\n"
-               "  longship jobs --json\n"));
-  command->callback([words, &context] {
+  auto& command = app.command("jobs", "Jobs at the hub, newest first, each with what it waits for");
+  command.option("--state", words->state, "Only these: waiting, running, finished, failed, …",
+                 {.value = "STATE"});
+  command.option("--name", words->name, "Only jobs of this name", {.value = "NAME"});
+  command.option("--owner", words->owner, "Only of this user", {.value = "USER"});
+  command.option("--site", words->site, "Only at this site", {.value = "NAME"});
+  command.option("--limit", words->limit, "At most that many",
+                 {.range = Range{1, 1000}, .show_default = true});
+  command.flag("--watch", words->watch, "Again every second, until Ctrl-C");
+  add_hub_option(command, words->hub);
+  command.footer = examples(
+      "  longship jobs\n"
+      "  longship jobs --state running --watch\n"
+      "  longship jobs --json\n");
+  command.action = [words, &context] {
     if (!words->state.empty() && std::find(states().begin(), states().end(), words->state) == states().end())
       throw Error(Failure::usage, "--state {}: there is no such state{}", printable(words->state),
                   suggestion(words->state, states()));
@@ -126,7 +125,7 @@ void add_jobs(CLI::App& app, Context& context) {
     const auto answer = hub.get(query(*words));
     const auto text = context.json ? formats::dump_json(answer) + "\n" : table_of(answer);
     std::fputs(text.c_str(), stdout);
-  });
+  };
 }
 
 }  // namespace longship::cli

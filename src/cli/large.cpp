@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // libexec/longship/longship: all commands.
-#include <CLI/CLI.hpp>
 
 #include "command.h"
 
 int main(int count, char** words) {
   using namespace longship::cli;
-  CLI::App app("Takes a deep-learning job from a laptop to a supercomputer, and it just works there.",
-               "longship");
-  app.set_version_flag("--version", "longship " LONGSHIP_VERSION);
-  app.footer(
-      examples("  longship run examples/digits/job.toml\n"
-               "  longship box debian-torch -- python3 -c 'import torch'\n"
-               "  longship launch -n 4 python3 train.py\n"));
+  Command app("longship",
+              "Takes a deep-learning job from a laptop to a supercomputer, and it just works there.");
+  app.version("longship " LONGSHIP_VERSION);
+  app.footer = examples(
+      "  longship run examples/digits/job.toml\n"
+      "  longship box debian-torch -- python3 -c 'import torch'\n"
+      "  longship launch -n 4 python3 train.py\n");
   Context context;
   context.version = LONGSHIP_VERSION;
   add_run(app, context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/launch.h"
 
-#include <CLI/CLI.hpp>
+#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -26,41 +26,38 @@ struct Options {
   bool no_prefix = false, no_bind = false, mpi = false, helper = false;
 };
 
-void declare(CLI::App& command, Options& options) {
-  command.add_option("-n,--ranks", options.ranks, "Ranks in all, spread over the nodes")
-      ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--per-node", options.per_node, "Ranks on each node, instead of -n")
-      ->check(CLI::Range(1, 1'000'000))
-      ->excludes("--ranks");
-  command.add_option("--nodes", options.nodes, "Nodes of the allocation to use; all of them if not said")
-      ->check(CLI::Range(1, 1'000'000));
-  command
-      .add_option("--threads", options.threads,
-                  "Threads and cores per rank; the node's cores divided if not said")
-      ->check(CLI::Range(1, 1'000'000));
-  command.add_option("--image", options.image, "Run in this image: its name, a directory or a SquashFS file");
-  command.add_option("--bind", options.binds, "Let FROM[:TO[:ro]] into the box; may be repeated")
-      ->needs("--image")
-      ->allow_extra_args(false);
-  command.add_option("--env", options.variables, "Set NAME=VALUE for the ranks; may be repeated")
-      ->allow_extra_args(false);
-  command.add_option("--output", options.output, "Also keep each rank's output in files in this directory");
-  command.add_option("--record", options.record, "Where ranks record what they do, for longship report");
-  command.add_flag("--no-prefix", options.no_prefix, "Output as it is, without [rank]");
-  command.add_flag("--no-bind", options.no_bind, "Leave it to the system which cores a rank runs on");
-  command.add_flag("--mpi", options.mpi, "The command is an MPI program: srun or mpiexec starts its ranks");
-  command.add_flag("--node-helper", options.helper)->group("");  // what we start on the other nodes
-  command.prefix_command();  // the first word that is no option begins the ranks' command
-  command.footer(
+void declare(Command& command, Options& options) {
+  command.option("-n,--ranks", options.ranks, "Ranks in all, spread over the nodes",
+                 {.range = Range{1, 1'000'000}});
+  command.option("--per-node", options.per_node, "Ranks on each node, instead of -n",
+                 {.range = Range{1, 1'000'000}, .excludes = "--ranks"});
+  command.option("--nodes", options.nodes, "Nodes of the allocation to use; all of them if not said",
+                 {.range = Range{1, 1'000'000}});
+  command.option("--threads", options.threads,
+                 "Threads and cores per rank; the node's cores divided if not said",
+                 {.range = Range{1, 1'000'000}});
+  command.option("--image", options.image, "Run in this image: its name, a directory or a SquashFS file");
+  command.option("--bind", options.binds, "Let FROM[:TO[:ro]] into the box; may be repeated",
+                 {.needs = "--image", .one_each = true});
+  command.option("--env", options.variables, "Set NAME=VALUE for the ranks; may be repeated",
+                 {.one_each = true});
+  command.option("--output", options.output, "Also keep each rank's output in files in this directory");
+  command.option("--record", options.record, "Where ranks record what they do, for longship report");
+  command.flag("--no-prefix", options.no_prefix, "Output as it is, without [rank]");
+  command.flag("--no-bind", options.no_bind, "Leave it to the system which cores a rank runs on");
+  command.flag("--mpi", options.mpi, "The command is an MPI program: srun or mpiexec starts its ranks");
+  command.flag("--node-helper", options.helper, "", {.hidden = true});  // what we start on the other nodes
+  command.footer =
       "The command that every rank runs, CMD..., follows the options, after \"--\" if you like. Each rank\n"
       "finds RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and the rest of torchrun's names. Inside a Slurm\n"
       "allocation the ranks are spread over its nodes. The first rank that fails stops the others; the exit "
       "code is its own, or\n"
       "128 + the signal that killed it.\n\n" +
-      examples("  longship launch -n 4 python3 train.py\n"
-               "  longship launch -n 4 --image debian-torch python3 train.py --epochs 3\n"
-               "  salloc -N 2 longship launch --per-node 2 python3 train.py\n"
-               "  salloc -N 2 longship launch --mpi --per-node 2 --image mpi-ring:openmpi ring\n"));
+      examples(
+          "  longship launch -n 4 python3 train.py\n"
+          "  longship launch -n 4 --image debian-torch python3 train.py --epochs 3\n"
+          "  salloc -N 2 longship launch --per-node 2 python3 train.py\n"
+          "  salloc -N 2 longship launch --mpi --per-node 2 --image mpi-ring:openmpi ring\n");
 }
 
 std::filesystem::path made_directory(const std::string& path) {
@@ -167,15 +164,15 @@ void run(Options& options, Context& context) {
 
 }  // namespace
 
-void add_launch(CLI::App& app, Context& context) {
+void add_launch(Command& app, Context& context) {
   auto options = std::make_shared<Options>();
-  auto* command =
-      app.add_subcommand("launch", "Start the ranks of a command, here or on all nodes of an allocation");
-  declare(*command, *options);
-  command->callback([options, command, &context] {
-    options->command = program_of(*command);
+  auto& command =
+      app.command("launch", "Start the ranks of a command, here or on all nodes of an allocation");
+  declare(command, *options);
+  command.action_on_rest = [options, &context](std::vector<std::string> rest) {
+    options->command = std::move(rest);
     run(*options, context);
-  });
+  };
 }
 
 }  // namespace longship::cli

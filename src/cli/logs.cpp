@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -137,26 +136,25 @@ class Logs {
 
 }  // namespace
 
-void add_logs(CLI::App& app, Context&) {
+void add_logs(Command& app, Context&) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("logs", "What a job's ranks wrote");
-  command->add_option("JOB", words->job, "digits-7")->required();
-  command->add_flag("-f,--follow", words->follow, "Until the job ended, over all its attempts");
-  auto* rank =
-      command->add_option("--rank", words->rank, "Of this rank (0)")->check(CLI::Range(0, 9'999'999));
-  command->add_flag("--all", words->all, "Of all ranks, each line marked with its rank")->excludes(rank);
-  command->add_flag("--err", words->err, "stderr instead of stdout");
-  command->add_option("--attempt", words->attempt, "Of this attempt (the committed one, else the newest)")
-      ->check(CLI::Range(1, 1'000'000));
-  add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship logs -f digits-7\n"
-               "  longship logs digits-7 --rank 3 --err\n"));
-  command->callback([words] {
+  auto& command = app.command("logs", "What a job's ranks wrote");
+  command.argument("JOB", words->job, "digits-7");
+  command.flag("-f,--follow", words->follow, "Until the job ended, over all its attempts");
+  command.option("--rank", words->rank, "Of this rank (0)", {.range = Range{0, 9'999'999}});
+  command.flag("--all", words->all, "Of all ranks, each line marked with its rank", {.excludes = "--rank"});
+  command.flag("--err", words->err, "stderr instead of stdout");
+  command.option("--attempt", words->attempt, "Of this attempt (the committed one, else the newest)",
+                 {.range = Range{1, 1'000'000}});
+  add_hub_option(command, words->hub);
+  command.footer = examples(
+      "  longship logs -f digits-7\n"
+      "  longship logs digits-7 --rank 3 --err\n");
+  command.action = [words] {
     HubClient hub(words->hub);
     launch::Interruptions interruptions;
     Logs(hub, *words, interruptions).show();
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship outputs JOB: fetches the files it kept.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -19,14 +18,14 @@ struct Words {
 
 }  // namespace
 
-void add_outputs(CLI::App& app, Context& context) {
+void add_outputs(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("outputs", "Fetch the files that a job kept");
-  command->add_option("JOB", words->job, "digits-7")->required();
-  command->add_option("--into", words->into, "Where they go (runs/JOB)")->type_name("DIR");
-  add_hub_option(*command, words->hub);
-  command->footer(examples("  longship outputs digits-7 --into models\n"));
-  command->callback([words, &context] {
+  auto& command = app.command("outputs", "Fetch the files that a job kept");
+  command.argument("JOB", words->job, "digits-7");
+  command.option("--into", words->into, "Where they go (runs/JOB)", {.value = "DIR"});
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship outputs digits-7 --into models\n");
+  command.action = [words, &context] {
     HubClient hub(words->hub);
     const auto job = hub.get(job_path(words->job));
     const auto into = words->into.empty() ? std::filesystem::path("runs") / text_at(job, "id")
@@ -42,7 +41,7 @@ void add_outputs(CLI::App& app, Context& context) {
     formats::Table table;
     table.set("files", std::move(files));
     if (context.json) std::printf("%s\n", formats::dump_json(table).c_str());
-  });
+  };
 }
 
 }  // namespace longship::cli

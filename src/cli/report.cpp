@@ -2,9 +2,9 @@
 // longship report: where the time of a run went.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 
 #include "base/error.h"
@@ -96,23 +96,23 @@ bool is_job(const std::string& word) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand(
-      "report", "Where the time of a run went: per rank, who was waited for, what to change");
+void add_report(Command& app, Context& context) {
+  auto& command =
+      app.command("report", "Where the time of a run went: per rank, who was waited for, what to change");
   struct Words {
     std::string directory, timeline, hub;
   };
   const auto words = std::make_shared<Words>();
-  command->add_option("JOB|DIR", words->directory, "A job at the hub, or a run's directory")->required();
-  command->add_option("--timeline", words->timeline, "Also write a timeline for ui.perfetto.dev to this file")
-      ->type_name("FILE");
-  add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship report digits-7\n"
-               "  longship report runs/digits-1\n"
-               "  longship report runs/digits-1 --timeline digits.json\n"
-               "  longship report runs/digits-1 --json\n"));
-  command->callback([words, &context] {
+  command.argument("JOB|DIR", words->directory, "A job at the hub, or a run's directory");
+  command.option("--timeline", words->timeline, "Also write a timeline for ui.perfetto.dev to this file",
+                 {.value = "FILE"});
+  add_hub_option(command, words->hub);
+  command.footer = examples(
+      "  longship report digits-7\n"
+      "  longship report runs/digits-1\n"
+      "  longship report runs/digits-1 --timeline digits.json\n"
+      "  longship report runs/digits-1 --json\n");
+  command.action = [words, &context] {
     if (is_job(words->directory)) {
       if (!words->timeline.empty())
         throw Error(Failure::usage,
@@ -129,7 +129,7 @@ void add_report(CLI::App& app, Context& context) {
       fmt::print("{}\n", formats::dump_json(trace::to_json(report), formats::Layout::pretty));
     else
       print(report);
-  });
+  };
 }
 
 }  // namespace longship::cli

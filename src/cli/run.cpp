@@ -2,7 +2,6 @@
 // longship run JOB: the job here and now, in the foreground.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -125,28 +124,26 @@ void run(const Words& words, Context& context) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Context& context) {
+void add_run(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command =
-      app.add_subcommand("run", "Run a job here and now; in a Slurm allocation, on all of its nodes");
-  command->add_option("job", words->job, "The job file, or a directory with a job.toml")->required();
-  command->add_option("--set", words->overrides, "Change a value for this run: needs.nodes=2")
-      ->type_name("KEY=VALUE");
-  command->add_option("--into", words->into, "Where runs are kept (runs/ beside the job file)")
-      ->type_name("DIR");
-  command->add_flag("--no-prefix", words->no_prefix, "Do not mark lines of output with their rank");
-  command->footer(
-      examples("  longship run examples/digits/job.toml\n"
-               "  longship run job.toml --set needs.ranks_per_node=4 --set 'command=[\"python3\",\"t.py\"]'\n"
-               "  salloc -N 2 longship run job.toml\n"));
-  command->callback([words, &context] {
+  auto& command = app.command("run", "Run a job here and now; in a Slurm allocation, on all of its nodes");
+  command.argument("job", words->job, "The job file, or a directory with a job.toml");
+  command.option("--set", words->overrides, "Change a value for this run: needs.nodes=2",
+                 {.value = "KEY=VALUE"});
+  command.option("--into", words->into, "Where runs are kept (runs/ beside the job file)", {.value = "DIR"});
+  command.flag("--no-prefix", words->no_prefix, "Do not mark lines of output with their rank");
+  command.footer = examples(
+      "  longship run examples/digits/job.toml\n"
+      "  longship run job.toml --set needs.ranks_per_node=4 --set 'command=[\"python3\",\"t.py\"]'\n"
+      "  salloc -N 2 longship run job.toml\n");
+  command.action = [words, &context] {
     try {
       run(*words, context);
     } catch (const launch::Interrupted& interrupted) {  // before the ranks started: nothing was kept
       complain(interrupted.what());
       context.exit_code = interrupted.exit_code();
     }
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship show JOB: all that the hub knows about it.
-#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -95,13 +96,13 @@ void print_events(const formats::Value& job) {
 
 }  // namespace
 
-void add_show_job(CLI::App& app, Context& context) {
+void add_show_job(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("show", "All about a job: attempts, events, outputs");
-  command->add_option("JOB", words->job, "digits-7")->required();
-  add_hub_option(*command, words->hub);
-  command->footer(examples("  longship show digits-7\n  longship show digits-7 --json\n"));
-  command->callback([words, &context] {
+  auto& command = app.command("show", "All about a job: attempts, events, outputs");
+  command.argument("JOB", words->job, "digits-7");
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship show digits-7\n  longship show digits-7 --json\n");
+  command.action = [words, &context] {
     HubClient hub(words->hub);
     const auto job = hub.get(job_path(words->job));
     if (context.json) {
@@ -115,7 +116,7 @@ void add_show_job(CLI::App& app, Context& context) {
     const auto id = text_at(job, "id");
     std::printf("\nagain: longship retry %s    output: longship logs %s    files: longship outputs %s\n",
                 id.c_str(), id.c_str(), id.c_str());
-  });
+  };
 }
 
 }  // namespace longship::cli

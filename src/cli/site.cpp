@@ -2,7 +2,6 @@
 // longship site: what a machine or a cluster is, as a file.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -68,7 +67,7 @@ void print(const site::Site& site) {
   const auto text = facts.text();
   fmt::print("site {}\n{}\n", site.name, text.substr(text.find('\n') + 1));
 
-  TextTable queues({{"QUEUE"}, {"NODES"}, {"WALLTIME"}, {"AT A TIME"}, {"ACCEPTS"}});
+  TextTable queues({{"queue"}, {"nodes"}, {"walltime"}, {"at a time"}, {"accepts"}});
   for (const auto& queue : site.queues)
     queues.add({printable(queue.name), or_any(queue.max_nodes),
                 queue.max_walltime.count() > 0 ? formats::human_duration(queue.max_walltime) : "any",
@@ -77,51 +76,53 @@ void print(const site::Site& site) {
   fmt::print("{}", queues.text());
 }
 
-void add_site_probe(CLI::App& site, Context& context) {
-  auto* command = site.add_subcommand("probe", "Write a site file from what is found on this machine");
+void add_site_probe(Command& site, Context& context) {
+  auto& command = site.command("probe", "Write a site file from what is found on this machine");
   const auto words = std::make_shared<ProbeWords>();
-  command->add_option("-o,--output", words->file, "Where to; stdout if not given")->type_name("FILE");
-  command->add_option("--name", words->name,
-                      "What the site is called; its cluster's or machine's name if not given");
-  command->add_option("--batch", words->batch, "Do not look for a batch system")
-      ->check(CLI::IsMember({"local", "slurm"}));
-  command->add_option("--spool", words->spool, "The directory that nodes and login node share")
-      ->type_name("DIR");
-  command->add_flag("--force", words->force, "Replace the file if it is there");
-  command->footer(
-      examples("  longship site probe                        what is found here, with comments\n"
-               "  longship site probe --name here -o site.toml\n"
-               "  longship site probe --batch local --spool /data/longship\n") +
-      "\nA person should check the file: which queues may be used, who pays, where there is room.");
-  command->callback([words, &context] { run_probe(*words, context); });
+  command.option("-o,--output", words->file, "Where to; stdout if not given", {.value = "FILE"});
+  command.option("--name", words->name,
+                 "What the site is called; its cluster's or machine's name if not given");
+  command.option("--batch", words->batch, "Do not look for a batch system", {.choices = {"local", "slurm"}});
+  command.option("--spool", words->spool, "The directory that nodes and login node share", {.value = "DIR"});
+  command.flag("--force", words->force, "Replace the file if it is there");
+  command.footer =
+      examples(
+          "  longship site probe                        what is found here, with comments\n"
+          "  longship site probe --name here -o site.toml\n"
+          "  longship site probe --batch local --spool /data/longship\n") +
+      "\nA person should check the file: which queues may be used, who pays, where there is room.";
+  command.action = [words, &context] { run_probe(*words, context); };
 }
 
-void add_site_show(CLI::App& site, Context& context) {
-  auto* command = site.add_subcommand("show", "Check a site file and show what it says");
+void add_site_show(Command& site, Context& context) {
+  auto& command = site.command("show", "Check a site file and show what it says");
   const auto file = std::make_shared<std::string>();
-  command->add_option("FILE", *file, "The site file")->required();
-  command->footer(
-      examples("  longship site show site.toml\n"
-               "  longship site show site.toml --json\n"));
-  command->callback([file, &context] {
+  command.argument("FILE", *file, "The site file");
+  command.footer = examples(
+      "  longship site show site.toml\n"
+      "  longship site show site.toml --json\n");
+  command.action = [file, &context] {
     const auto shown = site::load(*file);
     if (context.json)
       fmt::print("{}\n", site::to_json(shown));
     else
       print(shown);
-  });
+  };
 }
 
 }  // namespace
 
-void add_site(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("site", "Machines and clusters where jobs run");
-  command->require_subcommand(1);
-  add_site_probe(*command, context);
-  add_site_show(*command, context);
-  add_site_add(*command, context);
-  add_site_ls(*command, context);
-  add_site_rm(*command, context);
+void add_site(Command& app, Context& context) {
+  auto& command = app.command("site", "Machines and clusters where jobs run");
+  command.footer = examples(
+      "  longship site probe -o site.toml\n"
+      "  longship site add lab\n"
+      "  longship site ls\n");
+  add_site_probe(command, context);
+  add_site_show(command, context);
+  add_site_add(command, context);
+  add_site_ls(command, context);
+  add_site_rm(command, context);
 }
 
 }  // namespace longship::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "site_hub.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -55,14 +54,14 @@ void list(const std::string& url, const Context& context) {
     std::printf("%s\n", formats::dump_json(answer).c_str());
     return;
   }
-  TextTable table({{"SITE"},
-                   {"STATE"},
-                   {"SINCE"},
-                   {"BATCH"},
-                   {"QUEUES"},
-                   {"WAITING", Align::right},
-                   {"RUNNING", Align::right},
-                   {"CONDITION"}});
+  TextTable table({{"site"},
+                   {"state"},
+                   {"since"},
+                   {"batch"},
+                   {"queues"},
+                   {"waiting", Align::right},
+                   {"running", Align::right},
+                   {"condition"}});
   for (const auto& site : list_at(answer, "sites")) {
     std::string queues;
     std::int64_t waiting = 0, running = 0;
@@ -83,53 +82,51 @@ void list(const std::string& url, const Context& context) {
 
 }  // namespace
 
-void add_site_add(CLI::App& site, Context& context) {
+void add_site_add(Command& site, Context& context) {
   const auto words = std::make_shared<AddWords>();
-  auto* command = site.add_subcommand(
-      "add", "Make a site known to the hub: its agent comes to us, or we start it over ssh");
-  command->add_option("NAME", words->name, "What the site is called")->required();
-  command->add_option("--ssh", words->ssh, "The hub logs in there and starts the agent")
-      ->type_name("USER@HOST");
-  command->add_option("--port", words->port, "Of ssh, if it is not the usual one");
-  command->add_option("--longship", words->longship, "The program there, if it is not in the PATH")
-      ->type_name("PATH");
-  command
-      ->add_option("--site-file", words->site_file, "The site file there; without one the agent looks around")
-      ->type_name("PATH");
-  command->add_option("--token-file", words->token_file, "Where the agent's token goes (NAME.token)")
-      ->type_name("FILE");
-  add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship site add lab\n"
-               "  longship site add supermuc --ssh me@login.example.org --site-file site.toml\n"));
-  command->callback([words, &context] { add(*words, context); });
+  auto& command =
+      site.command("add", "Make a site known to the hub: its agent comes to us, or we start it over ssh");
+  command.argument("NAME", words->name, "What the site is called");
+  command.option("--ssh", words->ssh, "The hub logs in there and starts the agent", {.value = "USER@HOST"});
+  command.option("--port", words->port, "Of ssh, if it is not the usual one");
+  command.option("--longship", words->longship, "The program there, if it is not in the PATH",
+                 {.value = "PATH"});
+  command.option("--site-file", words->site_file, "The site file there; without one the agent looks around",
+                 {.value = "PATH"});
+  command.option("--token-file", words->token_file, "Where the agent's token goes (NAME.token)",
+                 {.value = "FILE"});
+  add_hub_option(command, words->hub);
+  command.footer = examples(
+      "  longship site add lab\n"
+      "  longship site add supermuc --ssh me@login.example.org --site-file site.toml\n");
+  command.action = [words, &context] { add(*words, context); };
 }
 
-void add_site_ls(CLI::App& site, Context& context) {
+void add_site_ls(Command& site, Context& context) {
   const auto url = std::make_shared<std::string>();
-  auto* command = site.add_subcommand("ls", "The hub's sites: up or since when not, and what runs there");
-  add_hub_option(*command, *url);
-  command->footer(examples("  longship site ls\n"));
-  command->callback([url, &context] { list(*url, context); });
+  auto& command = site.command("ls", "The hub's sites: up or since when not, and what runs there");
+  add_hub_option(command, *url);
+  command.footer = examples("  longship site ls\n");
+  command.action = [url, &context] { list(*url, context); };
 }
 
-void add_site_rm(CLI::App& site, Context& context) {
+void add_site_rm(Command& site, Context& context) {
   struct Words {
     std::string name, hub;
   };
   const auto words = std::make_shared<Words>();
-  auto* command = site.add_subcommand("rm", "Forget a site; what runs there is stopped and goes elsewhere");
-  command->add_option("NAME", words->name, "The site")->required();
-  add_hub_option(*command, words->hub);
-  command->footer(examples("  longship site rm lab\n"));
-  command->callback([words, &context] {
+  auto& command = site.command("rm", "Forget a site; what runs there is stopped and goes elsewhere");
+  command.argument("NAME", words->name, "The site");
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship site rm lab\n");
+  command.action = [words, &context] {
     HubClient hub(words->hub);
     const auto answer = hub.remove("/v1/sites/" + net::percent_encode(words->name));
     if (context.json)
       std::printf("%s\n", formats::dump_json(answer).c_str());
     else
       note("forgot site {}", words->name);
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -5,8 +5,8 @@
 
 namespace longship::cli {
 
-void add_site_add(CLI::App& site, Context& context);
-void add_site_ls(CLI::App& site, Context& context);
-void add_site_rm(CLI::App& site, Context& context);
+void add_site_add(Command& site, Context& context);
+void add_site_ls(Command& site, Context& context);
+void add_site_rm(Command& site, Context& context);
 
 }  // namespace longship::cli

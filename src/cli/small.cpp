@@ -4,7 +4,6 @@
 // and the rest.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <string_view>
 #include <vector>
@@ -51,7 +50,7 @@ int main(int count, char** words) {
   using namespace longship;
   try {
     if (!cli::is_small(count, words)) return cli::hand_over(words);
-    CLI::App app("Longship", "longship");
+    cli::Command app("longship", "Longship");
     cli::Context context;
     cli::add_box(app, context);
     cli::add_launch(app, context);

@@ -2,7 +2,6 @@
 // longship submit JOB: to the hub, which gives it to the first site that fits.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -217,23 +216,22 @@ void submit(const Words& words, Context& context) {
 
 }  // namespace
 
-void add_submit(CLI::App& app, Context& context) {
+void add_submit(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("submit", "Give a job to the hub, which finds a site for it");
-  command->add_option("job", words->job, "The job file, or a directory with a job.toml")->required();
-  command->add_option("--set", words->overrides, "Change a value for this job: needs.nodes=2")
-      ->type_name("KEY=VALUE");
-  command->add_option("--count", words->count, "Submit it that many times")->check(CLI::Range(1, 1'000'000));
-  command->add_option("--site", words->site, "Only there (wherever it fits)")->type_name("NAME");
-  command->add_flag("-w,--wait", words->wait, "Wait until it ended, fetch its outputs, exit with its code");
-  command->add_option("--into", words->into, "Where outputs go (runs/ beside the job file)")
-      ->type_name("DIR");
-  add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship submit examples/digits/job.toml --wait\n"
-               "  longship submit job.toml --set needs.nodes=16\n"
-               "  longship submit task.toml --count 1000\n"));
-  command->callback([words, &context] { submit(*words, context); });
+  auto& command = app.command("submit", "Give a job to the hub, which finds a site for it");
+  command.argument("job", words->job, "The job file, or a directory with a job.toml");
+  command.option("--set", words->overrides, "Change a value for this job: needs.nodes=2",
+                 {.value = "KEY=VALUE"});
+  command.option("--count", words->count, "Submit it that many times", {.range = Range{1, 1'000'000}});
+  command.option("--site", words->site, "Only there (wherever it fits)", {.value = "NAME"});
+  command.flag("-w,--wait", words->wait, "Wait until it ended, fetch its outputs, exit with its code");
+  command.option("--into", words->into, "Where outputs go (runs/ beside the job file)", {.value = "DIR"});
+  add_hub_option(command, words->hub);
+  command.footer = examples(
+      "  longship submit examples/digits/job.toml --wait\n"
+      "  longship submit job.toml --set needs.nodes=16\n"
+      "  longship submit task.toml --count 1000\n");
+  command.action = [words, &context] { submit(*words, context); };
 }
 
 }  // namespace longship::cli

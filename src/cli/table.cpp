@@ -58,6 +58,12 @@ void append_cell(std::string& line, std::string_view cell, std::size_t wanted, A
   if (align == Align::left) line += blanks;
 }
 
+std::string upper(std::string text) {  // of ASCII letters
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+
 void trim_end(std::string& line) {
   line.erase(line.find_last_not_of(' ') + 1);
 }
@@ -66,7 +72,7 @@ void trim_end(std::string& line) {
 
 std::string TextTable::text() const {
   std::vector<std::string> titles;
-  for (const auto& column : columns_) titles.push_back(column.title);
+  for (const auto& column : columns_) titles.push_back(upper(column.title));
   std::vector<std::vector<std::string>> lines = {titles};
   lines.insert(lines.end(), rows_.begin(), rows_.end());
 

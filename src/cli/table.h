@@ -23,7 +23,8 @@ class TextTable {
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  // Title line and rows, each with a line break; two blanks between columns.
+  // Titles, in capitals so that they are no row, and rows, each with a line break; two blanks between
+  // columns.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 
 #include "base/text.h"
 #include "formats/number.h"

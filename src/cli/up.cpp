@@ -3,7 +3,6 @@
 // down.
 #include <poll.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -164,40 +163,37 @@ void up(const Words& words, const Context& context) {
 
 }  // namespace
 
-void add_up(CLI::App& app, Context& context) {
+void add_up(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command =
-      app.add_subcommand("up", "Hub, portal and an agent for this machine, without configuration");
-  command->add_option("--dir", words->service.directory, "The hub's directory (LONGSHIP_HUB_DIR)")
-      ->type_name("DIR");
-  command->add_option("--port", words->service.port, "Where it listens on this machine; 0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  command->add_option("--store", words->service.store, "The store of images (LONGSHIP_STORE)")
-      ->type_name("DIR");
-  command->add_option("--site", words->site_file, "A site file for this machine (found out by looking)")
-      ->type_name("FILE");
-  command->add_flag("--background", words->background, "Return when it answers; DIR/hub.log has its words");
-  command->add_flag("--address", words->address,
-                    "Only print the portal's address, with the token, of the running one");
-  command->footer(
-      examples("  longship up\n"
-               "  longship up --background\n"
-               "  longship down\n"));
-  command->callback([words, &context] { up(*words, context); });
+  auto& command = app.command("up", "Hub, portal and an agent for this machine, without configuration");
+  command.option("--dir", words->service.directory, "The hub's directory (LONGSHIP_HUB_DIR)",
+                 {.value = "DIR"});
+  command.option("--port", words->service.port, "Where it listens on this machine; 0: any free one",
+                 {.range = Range{0, 65535}, .show_default = true});
+  command.option("--store", words->service.store, "The store of images (LONGSHIP_STORE)", {.value = "DIR"});
+  command.option("--site", words->site_file, "A site file for this machine (found out by looking)",
+                 {.value = "FILE"});
+  command.flag("--background", words->background, "Return when it answers; DIR/hub.log has its words");
+  command.flag("--address", words->address,
+               "Only print the portal's address, with the token, of the running one");
+  command.footer = examples(
+      "  longship up\n"
+      "  longship up --background\n"
+      "  longship down\n");
+  command.action = [words, &context] { up(*words, context); };
 
-  auto* down = app.add_subcommand("down", "Stop what `longship up` started; jobs that run go on");
+  auto& down = app.command("down", "Stop what `longship up` started; jobs that run go on");
   auto directory = std::make_shared<ServiceWords>();
-  down->add_option("--dir", directory->directory, "The hub's directory (LONGSHIP_HUB_DIR)")->type_name("DIR");
-  down->footer(examples("  longship down\n"));
-  down->callback([directory, &context] {
+  down.option("--dir", directory->directory, "The hub's directory (LONGSHIP_HUB_DIR)", {.value = "DIR"});
+  down.footer = examples("  longship down\n");
+  down.action = [directory, &context] {
     const bool was_running = stop_service(directory->where());
     if (!was_running) throw Error("no hub is running in {}", directory->where().string());
     if (context.json)
       std::printf("{\"stopped\":true}\n");
     else
       note("stopped");
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship why JOB: per site and queue, what does not fit. The words come from the code that decides.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -33,20 +32,20 @@ void print(const formats::Value& why) {
 
 }  // namespace
 
-void add_why(CLI::App& app, Context& context) {
+void add_why(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
-  auto* command = app.add_subcommand("why", "Why a job does not run, at each site and queue");
-  command->add_option("JOB", words->job, "digits-7")->required();
-  add_hub_option(*command, words->hub);
-  command->footer(examples("  longship why digits-7\n"));
-  command->callback([words, &context] {
+  auto& command = app.command("why", "Why a job does not run, at each site and queue");
+  command.argument("JOB", words->job, "digits-7");
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship why digits-7\n");
+  command.action = [words, &context] {
     HubClient hub(words->hub);
     const auto why = hub.get(job_path(words->job, "/why"));
     if (context.json)
       std::printf("%s\n", formats::dump_json(why).c_str());
     else
       print(why);
-  });
+  };
 }
 
 }  // namespace longship::cli

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -19,15 +17,15 @@ using testing::UnorderedElementsAre;
 class CompletionTest : public testing::Test {
  protected:
   CompletionTest() {
-    auto* run = app_.add_subcommand("run", "Run a job: it's simple");
-    run->add_option("--set,-s", text_, "Change a value");
-    run->add_option("--launch", text_, "How")->check(CLI::IsMember({"ranks", "mpi"}));
-    run->add_flag("--dry", flag_, "Only say what would be done");
-    auto* image = app_.add_subcommand("image", "Images");
-    image->add_subcommand("build", "Build one")->add_option("-t", text_, "Its name");
-    image->add_subcommand("ls", "List them");
-    auto* completion = app_.add_subcommand("completion", "Completion");
-    completion->add_option("SHELL", text_, "Which")->check(CLI::IsMember({"bash", "zsh"}));
+    auto& run = app_.command("run", "Run a job: it's simple");
+    run.option("--set,-s", text_, "Change a value");
+    run.option("--launch", text_, "How", {.choices = {"ranks", "mpi"}});
+    run.flag("--dry", flag_, "Only say what would be done");
+    auto& image = app_.command("image", "Images");
+    image.command("build", "Build one").option("-t", text_, "Its name");
+    image.command("ls", "List them");
+    auto& completion = app_.command("completion", "Completion");
+    completion.argument("SHELL", text_, "Which", {.choices = {"bash", "zsh"}});
   }
 
   // What bash itself would offer for these words, the last of which is being typed.
@@ -47,7 +45,7 @@ class CompletionTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  CLI::App app_{"Longship", "longship"};
+  Command app_{"longship", "Longship"};
   std::string text_;
   bool flag_ = false;
 };

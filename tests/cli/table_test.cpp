@@ -11,7 +11,7 @@ TEST(TableTest, ColumnsAreAlignedAndLinesEndWithoutBlanks) {
   table.add({"debian-torch", "763 MB", "cached"});
   table.add({"é", "9 B"});
   EXPECT_EQ(table.text(),
-            "name            size  note\n"
+            "NAME            SIZE  NOTE\n"
             "debian-torch  763 MB  cached\n"
             "é                9 B\n");
 }
@@ -19,7 +19,7 @@ TEST(TableTest, ColumnsAreAlignedAndLinesEndWithoutBlanks) {
 TEST(TableTest, AnEmptyTableHasOnlyItsTitles) {
   const TextTable table({{"rank", Align::right}, {"node", Align::left}});
   EXPECT_TRUE(table.empty());
-  EXPECT_EQ(table.text(), "rank  node\n");
+  EXPECT_EQ(table.text(), "RANK  NODE\n");
 }
 
 TEST(WidthTest, CountsWhatATerminalShows) {

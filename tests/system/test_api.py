@@ -295,6 +295,7 @@ def test_commands_of_a_job_that_waits(hub, longship, tmp_path):
     assert json.loads(longship("submit", job, "--count", "3", "--json").stdout) == {"jobs": ["tiny-2", "tiny-3", "tiny-4"]}
     jobs = longship("jobs").stdout
     assert "tiny-4" in jobs and "waiting" in jobs
+    assert jobs.splitlines()[0].split() == ["JOB", "STATE", "SITE", "RANKS", "DONE", "AGE", "OWNER", "REASON"]
     assert json.loads(longship("jobs", "--json").stdout)["total"] == 4
     assert "tiny-1" in longship("show", "tiny-1").stdout
     assert "tiny-1: waiting" in longship("why", "tiny-1").stdout

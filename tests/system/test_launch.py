@@ -58,6 +58,10 @@ def test_options_after_the_command_are_its_own(longship):
     assert result.stdout == "[0] --json --nodes 7\n"
 
 
+def test_after_dashes_the_command_may_look_like_an_option(longship):
+    assert "there is no program -x" in longship("launch", "-n", 1, "--", "-x").stderr
+
+
 def test_no_prefix_is_byte_for_byte(longship):
     result = longship("launch", "-n", 1, "--no-prefix", "printf", r"a\tb\nno end")
     assert result.stdout == "a\tb\nno end"

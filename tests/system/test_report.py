@@ -38,7 +38,7 @@ GOLDEN = """\
 2 ranks, 1.0 s, 10 steps of 100 ms; at the end loss 0.1
 compute 63 %  communication 20 %  input 5 %  waiting 12 %
 
-rank  node    compute  communication  waiting  input  checkpoint  other  last  others waited
+RANK  NODE    COMPUTE  COMMUNICATION  WAITING  INPUT  CHECKPOINT  OTHER  LAST  OTHERS WAITED
    0  node-a     51 %           20 %     24 %    5 %         0 %    0 %   0 %           0 ms
    1  node-b     74 %           21 %      0 %    5 %         0 %    0 %  80 %         240 ms
 
