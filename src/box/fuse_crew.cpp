@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <semaphore>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define FUSE_USE_VERSION 34
@@ -19,20 +21,23 @@
 namespace longship::box {
 namespace {
 
+constexpr std::chrono::milliseconds patience{1000};
+
 class Crew {
  public:
-  explicit Crew(fuse_session* session) : session_(session), device_(fuse_session_fd(session)) {
+  Crew(fuse_session* session, const std::function<void()>& rest)
+      : session_(session), device_(fuse_session_fd(session)), rest_(rest) {
     ::fcntl(device_, F_SETFL, ::fcntl(device_, F_GETFL) | O_NONBLOCK);
   }
 
   void lead() {
     fuse_buf buffer = {};
-
-    for (;;) {
+    for (bool rested = true;;) {
       const int size = fuse_session_receive_buf(session_, &buffer);
       if (size == -EAGAIN) {
         pollfd polled{device_, POLLIN, 0};
-        ::poll(&polled, 1, -1);
+        if (::poll(&polled, 1, rested ? -1 : static_cast<int>(patience.count())) == 0) rest(buffer);
+        rested = polled.revents == 0;
       } else if (size != -EINTR && !answer(buffer, size)) {
         break;
       }
@@ -63,6 +68,11 @@ class Crew {
     if (lock && helpers_.size() < most && !over_) helpers_.emplace_back([this] { help(); });
   }
 
+  void rest(fuse_buf& buffer) const {
+    std::free(std::exchange(buffer.mem, nullptr));  // libfuse makes another
+    rest_();
+  }
+
   void help() {
     fuse_buf buffer = {};
     while (!over_) {
@@ -70,6 +80,8 @@ class Crew {
       if (size == -EINTR) continue;
       if (size == -EAGAIN) {
         ++idle_;
+        if (called_.try_acquire_for(patience)) continue;
+        rest(buffer);
         called_.acquire();
       } else if (!answer(buffer, size)) {
         break;
@@ -80,6 +92,7 @@ class Crew {
 
   fuse_session* session_;
   int device_;
+  const std::function<void()>& rest_;
   std::atomic<bool> over_ = false;
   std::atomic<int> idle_ = 0;
   std::counting_semaphore<> called_{0};
@@ -89,8 +102,8 @@ class Crew {
 
 }  // namespace
 
-void answer_by_crew(fuse_session* session) {
-  Crew(session).lead();
+void answer_by_crew(fuse_session* session, const std::function<void()>& rest) {
+  Crew(session, rest).lead();
 }
 
 }  // namespace longship::box

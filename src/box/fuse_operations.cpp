@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "fuse_crew.h"
+#include "give_back.h"
 #include "squashfs.h"
 
 #define FUSE_USE_VERSION_WANTED 34
@@ -30,11 +32,18 @@ struct Server {
   Owner owner;
 };
 
-// Each thread reads the image through caches of its own; null if it cannot be read any more.
+// Each thread reads the image through caches of its own.
+struct Reading {
+  std::optional<SquashFs> image;
+  std::vector<char> buffer;
+};
+thread_local Reading reading;
+
+// Null if it cannot be read any more.
 sqfs* reader(const Server& server) noexcept {
   try {
-    thread_local SquashFs opened(server.image, "");
-    return opened.get();
+    if (!reading.image) reading.image.emplace(server.image, "");
+    return reading.image->get();
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -144,7 +153,7 @@ void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) {
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Subject file(request, number);
   if (!file) return;
-  thread_local std::vector<char> buffer;
+  auto& buffer = reading.buffer;
   if (buffer.size() < size) buffer.resize(size);
   sqfs_off_t wanted = static_cast<sqfs_off_t>(size);
   if (sqfs_read_range(file.fs, &file.inode, offset, &wanted, buffer.data()) == SQFS_OK)
@@ -238,6 +247,13 @@ void use_little_memory() {
   ::mallopt(M_TOP_PAD, 1 << 20);
 }
 
+// A job reads its programs in the beginning: what was needed for that need not stay beside it.
+void rest() {
+  reading.image.reset();
+  std::vector<char>().swap(reading.buffer);
+  give_back_memory();
+}
+
 }  // namespace
 
 void answer_requests(Fd mount, int image, const Owner& owner) {
@@ -251,7 +267,7 @@ void answer_requests(Fd mount, int image, const Owner& owner) {
   if (session == nullptr) return;
   // libfuse takes a mount that somebody else has made under this name, and closes the descriptor in the end.
   const std::string place = "/dev/fd/" + std::to_string(mount.release());
-  if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session);
+  if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session, rest);
   fuse_session_destroy(session);
 }
 

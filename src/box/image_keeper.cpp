@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "fuse_operations.h"
 #include "fuse_server.h"
+#include "give_back.h"
 #include "hand_over.h"
 #include "keeper.h"
 #include "kernel_squashfs.h"
@@ -124,7 +125,9 @@ void keep_image(Meeting& meeting, int image, const Identity& identity, std::chro
     bool first = true, alone = false;
     const auto give = [&](int peer) {
       give_mount(peer, mounted.root.get(), answer);
-      if (std::exchange(first, false)) alone = leave_host();  // only now: it takes time, and the first waits
+      if (!std::exchange(first, false)) return;
+      alone = leave_host();  // only now: it takes time, and the first waits
+      if (mounted.way == Way::kernel) give_back_memory();
     };
     keep_open(meeting, {.give = give, .linger = linger, .stop = ended.read.get()});
     mounted.root.reset();

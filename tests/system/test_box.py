@@ -70,6 +70,10 @@ def holders(path):
     return found
 
 
+def loop_devices():
+    return subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+
+
 def test_the_command_decides_what_is_said_and_how_it_ends(longship, tree):
     done = longship("box", *USR, tree, "--", "sh", "-c", 'cat /etc/marker; echo "$1" >&2; exit 42', "x", "a  b")
     assert (done.stdout, done.stderr, done.returncode) == ("the image's\n", "a  b\n", 42)
@@ -222,13 +226,39 @@ class TestSquashfs:
         done = longship("-v", "box", *USR, image, "cat", "/etc/marker")
         assert done.stdout == "the image's\n"
         assert f"{image}: kernel" in done.stderr
-        assert str(image) not in subprocess.run(["losetup", "-a"], capture_output=True, text=True).stdout
+        wait_until(lambda: str(image) not in loop_devices(), "the loop device to be free")
 
     def test_fuse_serves_an_ordinary_user(self, longship, image, fuse, as_user):
         done = longship("-v", "box", *USR, image, "cat", "/etc/marker", **as_user)
         assert done.stdout == "the image's\n", done.stderr
         assert f"{image}: fuse" in done.stderr
         wait_until(lambda: not holders(image), "the FUSE server to end")
+
+    def test_boxes_of_an_ordinary_user_share_one_mount(self, longship, image, fuse, as_user):
+        first = longship.start("box", *USR, image, "--", "sh", "-c", "echo ready; read x; cat /etc/marker",
+                               stdin=subprocess.PIPE, **as_user)
+        assert first.stdout.readline() == "ready\n"
+        (keeper,) = holders(image)
+        user = as_user.get("user", os.getuid())
+        for words, who in ((), user), (("--fake-root",), 0), (("--fake-root", "--writable"), 0):
+            done = longship("-v", "box", *USR, *words, image, "--", "sh", "-c", "stat -c %u /etc/marker", **as_user)
+            assert f"fuse, one mount for all boxes on this machine, kept by process {keeper}" in done.stderr
+            assert done.stdout == f"{who}\n"
+        assert holders(image) == [keeper]
+        first.stdin.write("\n")
+        first.stdin.flush()
+        assert first.stdout.read() == "the image's\n"
+        wait_until(lambda: not holders(image), "the keeper to end")
+
+    def test_many_boxes_at_once_have_one_mount(self, longship, image, fuse, as_user):
+        longship.environment["LONGSHIP_LINGER"] = "30"
+        started = [longship.start("box", *USR, image, "cat", "/etc/marker", **as_user) for _ in range(20)]
+        assert [process.communicate()[0] for process in started] == ["the image's\n"] * 20
+        (keeper,) = holders(image)
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: not holders(image), "the keeper to end")
+        longship.environment["LONGSHIP_LINGER"] = "0"
+        assert longship("box", *USR, image, "true", **as_user).returncode == 0  # and clears up after it
 
     def test_a_pipe_from_a_box_ends_with_the_command(self, longship, image, fuse, as_user):
         # Something stays in the box, and so does the server; nobody but the command had the pipe.
@@ -249,9 +279,7 @@ class TestSquashfs:
         process.wait()
         wait_until(lambda: not holders(image), "the FUSE server to end")
         if way == "kernel":
-            listed = ["losetup", "-a"]
-            wait_until(lambda: str(image) not in subprocess.run(listed, capture_output=True, text=True).stdout,
-                       "the loop device to be free")
+            wait_until(lambda: str(image) not in loop_devices(), "the loop device to be free")
 
     def test_ctrl_c_reaches_the_command_but_not_its_files(self, longship, image, fuse):
         longship.environment["LONGSHIP_SQUASHFS"] = "fuse"
