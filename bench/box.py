@@ -89,7 +89,7 @@ def from_squashfs(bench, longship, image):
         compare(bench, "SquashFS, first start", times | {"ours": times["first"]}, {"ch-run": 0.5})
         bench.absolute("SquashFS, next start: longship box", times["next"], "ms", at_most=1.8)
         compare(bench, "SquashFS, next start", times | {"ours": times["next"]}, {"ch-run": 0.15})
-        bench.absolute("SquashFS: memory of the helper, after these starts", memory_of(keeper_of(image)), "MB", at_most=2)
+        show_memory(bench, "SquashFS", keeper_of(image))
 
 
 def import_torch(bench, longship, image, drop_caches):
@@ -102,7 +102,7 @@ def import_torch(bench, longship, image, drop_caches):
     with running([longship, "box", str(image), "--", "/bin/sleep", "1000"], image):  # as the other ranks of a node
         times = bench.interleave(runs(bench, commands, 1))
         compare(bench, "import torch, SquashFS, warm", times, {"native": 1.1, "ch-run": None}, "s")
-        bench.absolute("import torch, SquashFS: memory of the helper", memory_of(keeper_of(image)), "MB", at_most=2)
+        show_memory(bench, "import torch, SquashFS", keeper_of(image))
     if not drop_caches:
         bench.say("import torch is not measured cold: only root can drop the caches")
         return
@@ -145,11 +145,18 @@ def keeper_of(image):
     return None
 
 
-def memory_of(pid):
-    """Megabytes that would be free without it; pages of the program that others map too count as their share."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1000
+def show_memory(bench, what, helper):
+    """What it took at most, and what stays beside the job when nobody reads any more."""
+    bench.figure(f"{what}: memory of the helper, at most", kilobytes(helper, "status", "VmHWM") / 1000, None, "MB")
+    time.sleep(3)  # it gives memory back after a second without work
+    bench.absolute(f"{what}: memory of the helper, that stays", kilobytes(helper, "smaps_rollup", "Pss") / 1000, "MB",
+                   at_most=2)
+
+
+def kilobytes(pid, file, name):
+    for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
     sys.exit(f"the memory of process {pid} cannot be read")
 
 

@@ -267,6 +267,7 @@ void answer_requests(Fd mount, int image, const Owner& owner) {
   if (session == nullptr) return;
   // libfuse takes a mount that somebody else has made under this name, and closes the descriptor in the end.
   const std::string place = "/dev/fd/" + std::to_string(mount.release());
+  (void)reader(server);  // now, and not while somebody waits for the first answer
   if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session, rest);
   fuse_session_destroy(session);
 }

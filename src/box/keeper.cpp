@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr const char* keeper_name = "longship-box";
+pid_t started_here = 0;                      // the keeper that this process started last
 constexpr milliseconds soon{100};            // to ask again what no descriptor tells
 constexpr milliseconds for_the_first{1000};  // whoever started the keeper is on its way
 
@@ -134,10 +135,12 @@ class Keeper {
 
 }  // namespace
 
-// Its name, which anybody could take, and that it is this very program.
+// Its name, which anybody could take, and that it is the one which was started here, or this very program: a
+// process in a box may not look at what programs outside are.
 bool is_keeper(pid_t process) {
   const auto about = fmt::format("/proc/{}/", process);
   if (trim(read_small_file(about + "comm").value_or("")) != keeper_name) return false;
+  if (process == started_here) return true;
   struct stat theirs {
   }, ours{};
   return ::stat((about + "exe").c_str(), &theirs) == 0 && ::stat("/proc/self/exe", &ours) == 0 &&
@@ -145,11 +148,12 @@ bool is_keeper(pid_t process) {
 }
 
 void start_keeper(const std::function<void()>& work) {
+  Pipe told = make_pipe();
   const pid_t child = ::fork();
   if (child < 0) throw Error::from_errno(errno, "cannot start the keeper of the box");
   if (child == 0) {
     const pid_t keeper = ::fork();  // twice, so that it is not the command's child
-    if (keeper != 0) ::_exit(keeper > 0 ? 0 : 1);
+    if (keeper != 0) ::_exit(::write(told.write.get(), &keeper, sizeof keeper) > 0 && keeper > 0 ? 0 : 1);
     ::setsid();
     ::prctl(PR_SET_NAME, keeper_name);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
@@ -164,7 +168,8 @@ void start_keeper(const std::function<void()>& work) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0) throw Error("cannot start the keeper of the box");
+  if (status != 0 || ::read(told.read.get(), &started_here, sizeof started_here) != sizeof started_here)
+    throw Error("cannot start the keeper of the box");
 }
 
 void keep_open(Meeting& meeting, const Hospitality& hospitality) {

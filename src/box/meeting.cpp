@@ -24,6 +24,15 @@ namespace {
 
 constexpr std::string_view lock_ending = ".lock";
 
+// Many are user 0 in a user namespace of their own; none of them may take the place of root, or of another.
+std::string own_number() {
+  constexpr ino_t initial = 0xEFFFFFFD;  // of the machine's own namespace, on every kernel
+  struct stat space {};
+  if (::geteuid() == 0 && ::stat("/proc/self/ns/user", &space) == 0 && space.st_ino != initial)
+    return fmt::format("0-{}", space.st_ino);
+  return std::to_string(::geteuid());
+}
+
 // The user's own places: the session's, where there is one, else one in /tmp.
 struct Where {
   std::string above, name;
@@ -35,7 +44,7 @@ Where meeting_place() {
   if (session != nullptr && *session == '/' && ::stat(session, &about) == 0 && S_ISDIR(about.st_mode) &&
       about.st_uid == ::geteuid() && (about.st_mode & 077) == 0)
     return {session, "longship-boxes"};
-  return {"/tmp", fmt::format("longship-boxes-{}", ::geteuid())};
+  return {"/tmp", "longship-boxes-" + own_number()};
 }
 
 // Through the descriptor: a long directory name would not fit.

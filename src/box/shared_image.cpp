@@ -32,17 +32,6 @@ std::uint64_t mix(std::uint64_t hash, std::string_view bytes) {
 }
 constexpr std::uint64_t mix_begin = 0xcbf29ce484222325;
 
-// Control groups are how a machine ends processes together. Slurm's tasks have one each, but end as a step.
-std::uint64_t killed_together() {
-  std::uint64_t hash = mix_begin;
-  const auto groups = read_small_file("/proc/self/cgroup").value_or("");
-  for (auto line : split(groups, '\n')) {
-    if (const auto task = line.rfind("/task_"); task != std::string_view::npos) line = line.substr(0, task);
-    hash = mix(hash, line);
-  }
-  return hash;
-}
-
 // For root others of its boxes may have other ids, which its user namespace has to know; anybody else is
 // alone in its boxes.
 std::uint64_t power_over_others() {
@@ -63,7 +52,7 @@ Identity identity_of(int image, bool kernel, bool fuse) {
           .changed = moment(about.st_ctim),
           .group = ::getegid(),
           .ways = (kernel ? 1U : 0U) + (fuse ? 2U : 0U),
-          .fate = killed_together(),
+          .fate = detail::fate_of(read_small_file("/proc/self/cgroup").value_or("")),
           .users = power_over_others()};
 }
 
@@ -116,6 +105,15 @@ bool start_or_take(int image, const Identity& identity, SharedMount& shared) {
 }
 
 }  // namespace
+
+std::uint64_t detail::fate_of(std::string_view groups) {
+  std::uint64_t hash = mix_begin;
+  for (auto line : split(groups, '\n')) {
+    if (const auto task = line.rfind("/task_"); task != std::string_view::npos) line = line.substr(0, task);
+    hash = mix(hash, line);
+  }
+  return hash;
+}
 
 SharedMount share_mount(int image, const std::string& name, bool kernel, bool fuse) {
   SharedMount shared;

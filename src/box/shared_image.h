@@ -12,7 +12,9 @@
 // Only boxes that would be killed together share: the batch system ends a job step, or the login manager a
 // session, with all its processes, and the files of everybody else's boxes must not end with them.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/fd.h"
 #include "box.h"
@@ -29,5 +31,11 @@ struct SharedMount {
 
 // `kernel`: may the kernel mount it? `fuse`: may FUSE? Forks: needs a process with one thread.
 [[nodiscard]] SharedMount share_mount(int image, const std::string& name, bool kernel, bool fuse);
+
+namespace detail {
+// A number for all who are killed together: control groups (the text of /proc/self/cgroup) are how a machine
+// ends processes. Slurm's tasks have one each, but end as a step.
+[[nodiscard]] std::uint64_t fate_of(std::string_view groups);
+}  // namespace detail
 
 }  // namespace longship::box

@@ -236,6 +236,27 @@ TEST_P(SharedImageTest, AfterAKilledKeeperTheNextBoxStartsAnother) {
   EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
 }
 
+// Whoever cleans up after ranks does so from inside their box, from where little is seen of the keeper.
+TEST_P(SharedImageTest, TheKeeperIsKnownFromInsideTheBox) {
+  const auto said = in_child([&] {
+    ::setenv("XDG_RUNTIME_DIR", meeting_above_.c_str(), 1);
+    ::setenv("LONGSHIP_SQUASHFS", GetParam(), 1);
+    ::setenv("LONGSHIP_LINGER", "0", 1);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    Spec spec;
+    spec.root = image_;
+    spec.working_directory = "/";
+    enter(spec);
+    const auto children = read(fmt::format("/proc/self/task/{}/children", ::getpid()));
+    const pid_t bystander = ::fork();
+    if (bystander == 0) ::pause();
+    const std::string known = is_keeper(std::atoi(children.c_str())) ? "known" : "unknown";
+    write_all(STDOUT_FILENO, known + (is_keeper(bystander) ? ", and others too" : ""));
+    ::kill(bystander, SIGKILL);
+  });
+  EXPECT_EQ(said.text, "known");
+}
+
 TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
   start();
@@ -291,6 +312,17 @@ TEST_P(SharedImageTest, AWrongLingerIsAWrongUse) {
   const auto said = run("true");
   EXPECT_EQ(said.code, 2);
   EXPECT_THAT(said.text, HasSubstr("LONGSHIP_LINGER is \"long\": it is a number of seconds, at most 86400"));
+}
+
+TEST(Fate, TasksOfAStepEndTogetherAndNobodyElse) {
+  using detail::fate_of;
+  const char* task = "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n";
+  EXPECT_EQ(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_1\n"));
+  EXPECT_NE(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_7/step_1/user/task_0\n"));
+  EXPECT_NE(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_8/step_0/user/task_0\n"));
+  EXPECT_EQ(fate_of("5:freezer:/slurm/uid_9/job_7/step_0/task_0\n1:name=systemd:/x\n"),
+            fate_of("5:freezer:/slurm/uid_9/job_7/step_0/task_3\n1:name=systemd:/x\n"));
+  EXPECT_NE(fate_of("0::/user.slice/session-1.scope\n"), fate_of("0::/user.slice/session-2.scope\n"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, SharedImageTest, testing::Values("kernel", "fuse"),

@@ -197,19 +197,22 @@ def test_an_ordinary_user_can_seem_to_be_root(longship, tree, as_user):
     assert done.stdout == "0\nfine\n", done.stderr
 
 
-def forbid_unshare():
-    """As the default filter of a container engine."""
-    library = ctypes.CDLL("libseccomp.so.2")
-    library.seccomp_init.restype = ctypes.c_void_p
-    rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
-    number = library.seccomp_syscall_resolve_name(b"unshare")
-    library.seccomp_rule_add(rules, 0x00050000 | errno.EPERM, number, 0)
-    if library.seccomp_load(rules) != 0:
-        os._exit(99)
+def forbid(call, answer):
+    """Something to do in a child: a system call gets this answer from then on."""
+    def install():
+        library = ctypes.CDLL("libseccomp.so.2")
+        library.seccomp_init.restype = ctypes.c_void_p
+        rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
+        number = library.seccomp_syscall_resolve_name(call)
+        library.seccomp_rule_add(rules, 0x00050000 | answer, number, 0)
+        if library.seccomp_load(rules) != 0:
+            os._exit(99)
+    return install
 
 
 def test_without_user_namespaces_it_cannot_be_done_here(longship, tree, as_user):
-    done = longship("box", *USR, tree, "true", preexec_fn=forbid_unshare, **as_user)
+    # As the default filter of a container engine.
+    done = longship("box", *USR, tree, "true", preexec_fn=forbid(b"unshare", errno.EPERM), **as_user)
     assert done.returncode == 3
     assert "this machine does not let users make user namespaces" in done.stderr
     assert "seccomp" in done.stderr
@@ -249,6 +252,20 @@ class TestSquashfs:
         first.stdin.flush()
         assert first.stdout.read() == "the image's\n"
         wait_until(lambda: not holders(image), "the keeper to end")
+
+    def test_an_old_kernel_mounts_for_each_box(self, longship, image, fuse, as_user):
+        done = longship("-v", "box", *USR, image, "cat", "/etc/marker", preexec_fn=forbid(b"open_tree", errno.ENOSYS),
+                        **as_user)
+        assert done.stdout == "the image's\n", done.stderr
+        assert "is mounted for this box alone: the kernel cannot copy a mount: Function not implemented" in done.stderr
+
+    def test_a_box_in_a_box_shares_the_mount_too(self, longship, image, fuse, as_user):
+        inner = [PROGRAM, "-v", "box", *USR, image, "cat", "/etc/marker"]
+        program = ("--bind", str(Path(PROGRAM).resolve().parent))
+        done = longship("-v", "box", *USR, *program, "--bind", image, image, "--", *inner, **as_user)
+        assert done.stdout == "the image's\n", done.stderr
+        assert done.stderr.count("one mount for all boxes") == 2
+        assert done.stderr.count("now kept by") == 1
 
     def test_many_boxes_at_once_have_one_mount(self, longship, image, fuse, as_user):
         longship.environment["LONGSHIP_LINGER"] = "30"
