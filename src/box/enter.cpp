@@ -88,15 +88,16 @@ Way enter_steps(const Spec& spec) {
 }
 
 Way enter_together(const Spec& spec) {
+  check_name(spec.join);
   const Caller caller = find_caller();
   Meeting meeting(spec.join);
   if (meeting.is_open()) {
-    const Way way = meeting.join();
+    const Way way = join(meeting);
     go_to(spec.working_directory, caller.working_directory);
     return way;
   }
   const Way way = enter_steps(spec);
-  meeting.open(way);
+  open_box(meeting, way);
   return way;
 }
 

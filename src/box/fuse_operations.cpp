@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuse_operations.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -9,10 +10,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <memory>
-#include <thread>
+#include <optional>
 #include <vector>
 
+#include "fuse_crew.h"
+#include "give_back.h"
 #include "squashfs.h"
 
 #define FUSE_USE_VERSION_WANTED 34
@@ -30,11 +32,18 @@ struct Server {
   Owner owner;
 };
 
-// Each thread reads the image through caches of its own; null if it cannot be read any more.
+// Each thread reads the image through caches of its own.
+struct Reading {
+  std::optional<SquashFs> image;
+  std::vector<char> buffer;
+};
+thread_local Reading reading;
+
+// Null if it cannot be read any more.
 sqfs* reader(const Server& server) noexcept {
   try {
-    thread_local SquashFs opened(server.image, "");
-    return opened.get();
+    if (!reading.image) reading.image.emplace(server.image, "");
+    return reading.image->get();
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -144,7 +153,7 @@ void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) {
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Subject file(request, number);
   if (!file) return;
-  thread_local std::vector<char> buffer;
+  auto& buffer = reading.buffer;
   if (buffer.size() < size) buffer.resize(size);
   sqfs_off_t wanted = static_cast<sqfs_off_t>(size);
   if (sqfs_read_range(file.fs, &file.inode, offset, &wanted, buffer.data()) == SQFS_OK)
@@ -229,25 +238,26 @@ constexpr fuse_lowlevel_ops operations() {
   return table;
 }
 
-// One request; false when the mount is gone.
-bool answer_one(fuse_session* session, fuse_buf& buffer) {
-  const int size = fuse_session_receive_buf(session, &buffer);
-  if (size == -EINTR || size == -EAGAIN) return true;
-  if (size <= 0 || fuse_session_exited(session)) return false;
-  fuse_session_process_buf(session, &buffer);
-  return true;
+// Blocks come and go: their pages are kept instead of faulted in again. One heap for all threads: they
+// seldom ask for memory at the same time.
+void use_little_memory() {
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  ::mallopt(M_TOP_PAD, 1 << 20);
 }
 
-void answer_all(fuse_session* session) {
-  fuse_buf buffer = {};
-  while (answer_one(session, buffer)) {
-  }
-  std::free(buffer.mem);
+// A job reads its programs in the beginning: what was needed for that need not stay beside it.
+void rest() {
+  reading.image.reset();
+  std::vector<char>().swap(reading.buffer);
+  give_back_memory();
 }
 
 }  // namespace
 
 void answer_requests(Fd mount, int image, const Owner& owner) {
+  use_little_memory();
   Server server = {image, owner};
   char name[] = "longship";
   char* words[] = {name, nullptr};
@@ -257,17 +267,8 @@ void answer_requests(Fd mount, int image, const Owner& owner) {
   if (session == nullptr) return;
   // libfuse takes a mount that somebody else has made under this name, and closes the descriptor in the end.
   const std::string place = "/dev/fd/" + std::to_string(mount.release());
-  if (fuse_session_mount(session, place.c_str()) == 0) {
-    fuse_buf first = {};
-    const bool begun = answer_one(session, first);  // INIT, which settles what all threads rely on
-    std::free(first.mem);
-    if (begun) {
-      const unsigned more = std::clamp(std::thread::hardware_concurrency(), 1U, 4U) - 1;
-      std::vector<std::jthread> threads;
-      for (unsigned i = 0; i < more; ++i) threads.emplace_back(answer_all, session);
-      answer_all(session);
-    }
-  }
+  (void)reader(server);  // now, and not while somebody waits for the first answer
+  if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session, rest);
   fuse_session_destroy(session);
 }
 

@@ -2,22 +2,18 @@
 #include "fuse_server.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <system_error>
 
 #include "base/error.h"
 #include "fuse_operations.h"
+#include "hand_over.h"
 #include "squashfs.h"
 
 namespace longship::box {
@@ -25,56 +21,16 @@ namespace {
 
 constexpr const char* device = "/dev/fuse";
 
-void send_descriptor(int socket, int fd) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) != 1)
-    throw Error::from_errno(errno, "the FUSE server is gone");
-}
-
-// Nothing if the other side closed instead.
-Fd receive_descriptor(int socket) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t size = 0;
-  do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (size < 0 && errno == EINTR);
-  const cmsghdr* header = size == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return Fd(fd);
-}
-
 [[noreturn]] void serve(int socket, int image, const Owner& owner) {
   ::setsid();
   ::prctl(PR_SET_NAME, "longship-fuse");
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
-  ::mallopt(M_MMAP_THRESHOLD,
-            8 << 20);  // blocks come and go: keep their pages instead of faulting them in again
-  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
   if (::chdir("/") != 0) ::_exit(1);
   keep_only({socket, image});  // "longship box … | cat" has to end
-  Fd mount = receive_descriptor(socket);
+  std::byte ignored{};
+  auto received = receive(socket, {&ignored, 1});
   ::close(socket);
-  if (mount) answer_requests(std::move(mount), image, owner);
+  if (received.descriptors.size() == 1) answer_requests(std::move(received.descriptors[0]), image, owner);
   ::_exit(0);
 }
 
@@ -115,7 +71,10 @@ void FuseServer::mount_at(const std::string& place, const std::string& fuse_devi
                   owner_, group_);
   if (::mount("longship", place.c_str(), "fuse", MS_RDONLY | MS_NOSUID | MS_NODEV, options.c_str()) != 0)
     throw Error::from_errno(errno, "cannot mount through FUSE");
-  send_descriptor(socket_.get(), fuse.get());  // only now: an unmounted one cannot be read from
+  // Only now: an unmounted one cannot be read from.
+  const int descriptor = fuse.get();
+  if (!hand_over(socket_.get(), std::as_bytes(std::span("", 1)), {&descriptor, 1}))
+    throw Error::from_errno(errno, "the FUSE server is gone");
   socket_.reset();
 }
 

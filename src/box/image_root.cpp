@@ -12,6 +12,7 @@
 #include "base/say.h"
 #include "kernel_squashfs.h"
 #include "mounts.h"
+#include "shared_image.h"
 #include "squashfs.h"
 #include "unpack.h"
 
@@ -59,8 +60,29 @@ ImageRoot::ImageRoot(const Spec& spec) {
   if (!image) throw Error::from_errno(errno, "cannot open {}", spec.root.string());
   if (!S_ISREG(about.st_mode) || !is_squashfs(image.get()))
     throw Error("{} is neither a directory nor a SquashFS file", spec.root.string());
-  choose(spec, image.get());
-  explain("{}: {}", spec.root.string(), name_of(way_));
+  if (!share(spec, image.get())) {
+    choose(spec, image.get());
+    explain("{}: {}", spec.root.string(), name_of(way_));
+  }
+}
+
+// One mount for all boxes of the node, where the machine allows that.
+bool ImageRoot::share(const Spec& spec, int image) {
+  const auto forced = forced_way();
+  const bool kernel = forced ? *forced == Way::kernel : ::geteuid() == 0;
+  const bool fuse = (!forced || *forced == Way::fuse) && why_no_fuse().empty();
+  if (!kernel && !fuse) return false;
+  SharedMount shared = share_mount(image, spec.root, kernel, fuse);
+  if (!shared.mount) {
+    explain("{} is mounted for this box alone: {}", spec.root.string(), shared.obstacle);
+    return false;
+  }
+  way_ = shared.way;
+  tree_ = std::move(shared.mount);
+  is_mount_ = true;
+  explain("{}: {}, one mount for all boxes on this machine, {} process {}", spec.root.string(), name_of(way_),
+          shared.is_new ? "now kept by" : "kept by", shared.keeper);
+  return true;
 }
 
 void ImageRoot::choose(const Spec& spec, int image) {
@@ -70,6 +92,7 @@ void ImageRoot::choose(const Spec& spec, int image) {
   if (may_be(Way::kernel) && (::geteuid() == 0 || forced)) {
     try {
       tree_ = mount_by_kernel(image);
+      is_mount_ = true;
       way_ = Way::kernel;
       return;
     } catch (const Error& error) {
@@ -107,7 +130,7 @@ void ImageRoot::open_inside() {
 }
 
 std::string ImageRoot::mount(const std::string& place, const std::string& dev, const std::string& proc) {
-  if (way_ == Way::kernel)
+  if (is_mount_)
     attach(tree_.get(), place);
   else if (way_ == Way::fuse)
     server_.mount_at(place, dev + "/fuse");

@@ -27,11 +27,13 @@ class ImageRoot {
 
  private:
   void choose(const Spec& spec, int image);
+  bool share(const Spec& spec, int image);
 
   Way way_ = Way::directory;
   std::filesystem::path directory_;
   bool is_host_ = false;
-  Fd tree_;  // the directory, or the kernel's mount
+  Fd tree_;                // the directory, or the mount
+  bool is_mount_ = false;  // attached nowhere yet
   FuseServer server_;
 };
 

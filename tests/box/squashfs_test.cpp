@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SquashFS files by each of the ways; images are made with mksquashfs.
+// SquashFS files by each of the ways, mounted for one box alone; images are made with mksquashfs.
+// shared_image_test.cpp has the mounts that boxes share.
 #include "box/squashfs.h"
 
 #include <gmock/gmock.h>
@@ -54,6 +55,7 @@ class SquashfsTest : public testing::Test {
 
   Said run(const char* way, const std::string& script) {
     return in_child([&] {
+      ::setenv("LONGSHIP_SHARE", "no", 1);
       ::setenv("LONGSHIP_SQUASHFS", way, 1);
       if (name_of(enter(spec)) != way) throw Error("another way was taken");
       execute({"/bin/sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}});
@@ -120,6 +122,7 @@ TEST_F(SquashfsTest, TheFuseServerEndsWithTheBoxAlsoWhenItIsKilled) {
   const pid_t child = ::fork();
   if (child == 0) {
     hold.read.reset();
+    ::setenv("LONGSHIP_SHARE", "no", 1);
     ::setenv("LONGSHIP_SQUASHFS", "fuse", 1);
     enter(spec);
     write_all(hold.write.get(), "x");

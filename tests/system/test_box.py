@@ -70,6 +70,10 @@ def holders(path):
     return found
 
 
+def loop_devices():
+    return subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
+
+
 def test_the_command_decides_what_is_said_and_how_it_ends(longship, tree):
     done = longship("box", *USR, tree, "--", "sh", "-c", 'cat /etc/marker; echo "$1" >&2; exit 42', "x", "a  b")
     assert (done.stdout, done.stderr, done.returncode) == ("the image's\n", "a  b\n", 42)
@@ -193,19 +197,22 @@ def test_an_ordinary_user_can_seem_to_be_root(longship, tree, as_user):
     assert done.stdout == "0\nfine\n", done.stderr
 
 
-def forbid_unshare():
-    """As the default filter of a container engine."""
-    library = ctypes.CDLL("libseccomp.so.2")
-    library.seccomp_init.restype = ctypes.c_void_p
-    rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
-    number = library.seccomp_syscall_resolve_name(b"unshare")
-    library.seccomp_rule_add(rules, 0x00050000 | errno.EPERM, number, 0)
-    if library.seccomp_load(rules) != 0:
-        os._exit(99)
+def forbid(call, answer):
+    """Something to do in a child: a system call gets this answer from then on."""
+    def install():
+        library = ctypes.CDLL("libseccomp.so.2")
+        library.seccomp_init.restype = ctypes.c_void_p
+        rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
+        number = library.seccomp_syscall_resolve_name(call)
+        library.seccomp_rule_add(rules, 0x00050000 | answer, number, 0)
+        if library.seccomp_load(rules) != 0:
+            os._exit(99)
+    return install
 
 
 def test_without_user_namespaces_it_cannot_be_done_here(longship, tree, as_user):
-    done = longship("box", *USR, tree, "true", preexec_fn=forbid_unshare, **as_user)
+    # As the default filter of a container engine.
+    done = longship("box", *USR, tree, "true", preexec_fn=forbid(b"unshare", errno.EPERM), **as_user)
     assert done.returncode == 3
     assert "this machine does not let users make user namespaces" in done.stderr
     assert "seccomp" in done.stderr
@@ -222,13 +229,53 @@ class TestSquashfs:
         done = longship("-v", "box", *USR, image, "cat", "/etc/marker")
         assert done.stdout == "the image's\n"
         assert f"{image}: kernel" in done.stderr
-        assert str(image) not in subprocess.run(["losetup", "-a"], capture_output=True, text=True).stdout
+        wait_until(lambda: str(image) not in loop_devices(), "the loop device to be free")
 
     def test_fuse_serves_an_ordinary_user(self, longship, image, fuse, as_user):
         done = longship("-v", "box", *USR, image, "cat", "/etc/marker", **as_user)
         assert done.stdout == "the image's\n", done.stderr
         assert f"{image}: fuse" in done.stderr
         wait_until(lambda: not holders(image), "the FUSE server to end")
+
+    def test_boxes_of_an_ordinary_user_share_one_mount(self, longship, image, fuse, as_user):
+        first = longship.start("box", *USR, image, "--", "sh", "-c", "echo ready; read x; cat /etc/marker",
+                               stdin=subprocess.PIPE, **as_user)
+        assert first.stdout.readline() == "ready\n"
+        (keeper,) = holders(image)
+        user = as_user.get("user", os.getuid())
+        for words, who in ((), user), (("--fake-root",), 0), (("--fake-root", "--writable"), 0):
+            done = longship("-v", "box", *USR, *words, image, "--", "sh", "-c", "stat -c %u /etc/marker", **as_user)
+            assert f"fuse, one mount for all boxes on this machine, kept by process {keeper}" in done.stderr
+            assert done.stdout == f"{who}\n"
+        assert holders(image) == [keeper]
+        first.stdin.write("\n")
+        first.stdin.flush()
+        assert first.stdout.read() == "the image's\n"
+        wait_until(lambda: not holders(image), "the keeper to end")
+
+    def test_an_old_kernel_mounts_for_each_box(self, longship, image, fuse, as_user):
+        done = longship("-v", "box", *USR, image, "cat", "/etc/marker", preexec_fn=forbid(b"open_tree", errno.ENOSYS),
+                        **as_user)
+        assert done.stdout == "the image's\n", done.stderr
+        assert "is mounted for this box alone: the kernel cannot copy a mount: Function not implemented" in done.stderr
+
+    def test_a_box_in_a_box_shares_the_mount_too(self, longship, image, fuse, as_user):
+        inner = [PROGRAM, "-v", "box", *USR, image, "cat", "/etc/marker"]
+        program = ("--bind", str(Path(PROGRAM).resolve().parent))
+        done = longship("-v", "box", *USR, *program, "--bind", image, image, "--", *inner, **as_user)
+        assert done.stdout == "the image's\n", done.stderr
+        assert done.stderr.count("one mount for all boxes") == 2
+        assert done.stderr.count("now kept by") == 1
+
+    def test_many_boxes_at_once_have_one_mount(self, longship, image, fuse, as_user):
+        longship.environment["LONGSHIP_LINGER"] = "30"
+        started = [longship.start("box", *USR, image, "cat", "/etc/marker", **as_user) for _ in range(20)]
+        assert [process.communicate()[0] for process in started] == ["the image's\n"] * 20
+        (keeper,) = holders(image)
+        os.kill(keeper, signal.SIGKILL)
+        wait_until(lambda: not holders(image), "the keeper to end")
+        longship.environment["LONGSHIP_LINGER"] = "0"
+        assert longship("box", *USR, image, "true", **as_user).returncode == 0  # and clears up after it
 
     def test_a_pipe_from_a_box_ends_with_the_command(self, longship, image, fuse, as_user):
         # Something stays in the box, and so does the server; nobody but the command had the pipe.
@@ -249,9 +296,7 @@ class TestSquashfs:
         process.wait()
         wait_until(lambda: not holders(image), "the FUSE server to end")
         if way == "kernel":
-            listed = ["losetup", "-a"]
-            wait_until(lambda: str(image) not in subprocess.run(listed, capture_output=True, text=True).stdout,
-                       "the loop device to be free")
+            wait_until(lambda: str(image) not in loop_devices(), "the loop device to be free")
 
     def test_ctrl_c_reaches_the_command_but_not_its_files(self, longship, image, fuse):
         longship.environment["LONGSHIP_SQUASHFS"] = "fuse"

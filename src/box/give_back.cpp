@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "give_back.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace longship::box {
+namespace {
+
+// Segments that cannot be written to are as in the file, so nothing is lost.
+int unmap_constant_segments(dl_phdr_info* about, std::size_t, void*) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < about->dlpi_phnum; ++i) {
+    const auto& segment = about->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const auto begin = (about->dlpi_addr + segment.p_vaddr) / page * page;
+    const auto end = about->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 1;  // the first is the program
+}
+
+}  // namespace
+
+void give_back_memory() {
+  ::malloc_trim(0);
+  ::dl_iterate_phdr(unmap_constant_segments, nullptr);
+}
+
+}  // namespace longship::box

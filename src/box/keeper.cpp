@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "keeper.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "box.h"
+#include "small_file.h"
+
+namespace longship::box {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr const char* keeper_name = "longship-box";
+pid_t started_here = 0;                      // the keeper that this process started last
+constexpr milliseconds soon{100};            // to ask again what no descriptor tells
+constexpr milliseconds for_the_first{1000};  // whoever started the keeper is on its way
+
+// The first box's process may be bound to a core, which the keeper would share with it; what the machine
+// does not give us it leaves out.
+void unbind() {
+  cpu_set_t all;
+  std::fill_n(reinterpret_cast<unsigned char*>(&all), sizeof all, static_cast<unsigned char>(0xff));
+  ::sched_setaffinity(0, sizeof all, &all);
+}
+
+// A process that is inside; watched without being its parent.
+struct Member {
+  pid_t pid = 0;
+  Fd handle;  // none before Linux 5.3: then asked for again and again
+
+  explicit Member(pid_t number)
+      : pid(number), handle(static_cast<int>(::syscall(SYS_pidfd_open, number, 0))) {}
+  [[nodiscard]] bool gone() const {
+    if (!handle) return ::kill(pid, 0) != 0 && errno == ESRCH;
+    pollfd polled{handle.get(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+};
+
+class Keeper {
+ public:
+  Keeper(Meeting& meeting, const Hospitality& hospitality)
+      : meeting_(meeting), hospitality_(hospitality), linger_(hospitality.linger) {
+    add_member(hospitality.first);
+    if (!members_.empty()) return;
+    empty_since_ = Clock::now();
+    linger_ = std::max(linger_, for_the_first);
+  }
+
+  void run() {
+    for (;;) {
+      const bool stopped = wait_for_news();
+      let_in();
+      std::erase_if(members_, [](const Member& member) { return member.gone(); });
+      if (!members_.empty()) empty_since_.reset();
+      if (members_.empty() && !empty_since_) empty_since_ = Clock::now();
+      if ((stopped || left() == milliseconds(0)) && meeting_.give_up()) break;
+      if (stopped)
+        ::poll(nullptr, 0, static_cast<int>(soon.count()));  // whoever decides now will be gone then
+    }
+    let_in();
+    meeting_.stop_listening();  // whoever comes now has to start anew
+  }
+
+ private:
+  // True: there is nothing to give any more.
+  bool wait_for_news() {
+    std::vector<pollfd> polled = {{meeting_.listening(), POLLIN, 0}, {hospitality_.stop, POLLIN, 0}};
+    bool ask_again = false;
+    for (const auto& member : members_) {
+      if (member.handle)
+        polled.push_back({member.handle.get(), POLLIN, 0});
+      else
+        ask_again = true;
+    }
+    const auto wait = left();
+    int patience = wait ? static_cast<int>(std::max(*wait, refused_ ? soon : milliseconds(0)).count()) : -1;
+    if (ask_again) patience = static_cast<int>(soon.count());
+    ::poll(polled.data(), polled.size(), patience);
+    refused_ = wait == milliseconds(0);  // it was time, but the name was not free to be given up
+    return polled[1].revents != 0;
+  }
+
+  // Until it is time to go; nothing while somebody is inside.
+  [[nodiscard]] std::optional<milliseconds> left() const {
+    if (!empty_since_) return {};
+    const auto passed = std::chrono::floor<milliseconds>(Clock::now() - *empty_since_);
+    return std::max(linger_ - passed, milliseconds(0));
+  }
+
+  void let_in() {
+    for (;;) {
+      pollfd polled{meeting_.listening(), POLLIN, 0};
+      if (::poll(&polled, 1, 0) <= 0) return;
+      const Fd peer(::accept4(meeting_.listening(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!peer || !is_own_peer(peer.get())) continue;
+      ucred who{};
+      socklen_t size = sizeof who;
+      ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size);
+      add_member(who.pid);
+      hospitality_.give(peer.get());
+      empty_since_.reset();
+      linger_ = hospitality_.linger;
+    }
+  }
+
+  void add_member(pid_t pid) {
+    if (pid > 0) members_.emplace_back(pid);  // 0: of a namespace that we cannot look into
+  }
+
+  Meeting& meeting_;
+  const Hospitality& hospitality_;
+  milliseconds linger_;
+  std::vector<Member> members_;
+  std::optional<Clock::time_point> empty_since_;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+// Its name, which anybody could take, and that it is the one which was started here, or this very program: a
+// process in a box may not look at what programs outside are.
+bool is_keeper(pid_t process) {
+  const auto about = fmt::format("/proc/{}/", process);
+  if (trim(read_small_file(about + "comm").value_or("")) != keeper_name) return false;
+  if (process == started_here) return true;
+  struct stat theirs {
+  }, ours{};
+  return ::stat((about + "exe").c_str(), &theirs) == 0 && ::stat("/proc/self/exe", &ours) == 0 &&
+         theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+}
+
+void start_keeper(const std::function<void()>& work) {
+  Pipe told = make_pipe();
+  const pid_t child = ::fork();
+  if (child < 0) throw Error::from_errno(errno, "cannot start the keeper of the box");
+  if (child == 0) {
+    const pid_t keeper = ::fork();  // twice, so that it is not the command's child
+    if (keeper != 0) ::_exit(::write(told.write.get(), &keeper, sizeof keeper) > 0 && keeper > 0 ? 0 : 1);
+    ::setsid();
+    ::prctl(PR_SET_NAME, keeper_name);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+    unbind();
+    try {
+      work();
+    } catch (const std::exception&) {
+      ::_exit(1);  // whoever waits sees the socket close
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0 || ::read(told.read.get(), &started_here, sizeof started_here) != sizeof started_here)
+    throw Error("cannot start the keeper of the box");
+}
+
+void keep_open(Meeting& meeting, const Hospitality& hospitality) {
+  Keeper(meeting, hospitality).run();
+}
+
+}  // namespace longship::box

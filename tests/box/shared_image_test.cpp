@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// One mount for all boxes of a node: who shares it, who must not, and that nothing stays. By the kernel and
+// through FUSE, as far as this user may; tests/system/test_box.py does it as an ordinary user.
+#include "box/shared_image.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "base/process.h"
+#include "base/say.h"
+#include "box/fuse_server.h"
+#include "forked.h"
+
+namespace longship::box {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+class SharedImageTest : public testing::TestWithParam<const char*> {
+ protected:
+  SharedImageTest() {
+    fs::permissions(temporary_.path(), fs::perms(0700));
+    fs::create_directory(meeting_above_);
+    fs::permissions(meeting_above_, fs::perms(0700));
+    pack("first", image_);
+  }
+  void SetUp() override {
+    if (std::string(GetParam()) == "kernel" && ::geteuid() != 0) GTEST_SKIP() << "needs root";
+    if (std::string(GetParam()) == "fuse" && !why_no_fuse().empty()) GTEST_SKIP() << why_no_fuse();
+  }
+  void TearDown() override {
+    while (!boxes_.empty()) end(*boxes_.begin());
+    EXPECT_TRUE(eventually([&] { return !fs::exists(meeting_); })) << "the meeting place stays";
+    EXPECT_TRUE(eventually([&] { return keepers().empty(); })) << "a keeper stays";
+  }
+
+  void pack(const std::string& marker, const fs::path& file) {
+    const fs::path tree = temporary_.path() / ("tree-" + marker);
+    write(tree / "marker", marker + "\n");
+    fs::create_directories(tree / "usr");
+    for (const char* name : {"bin", "lib", "lib64"})
+      fs::create_symlink(std::string("usr/") + name, tree / name);
+    Command command;
+    command.arguments = {"mksquashfs", tree, file, "-quiet", "-no-progress", "-all-root", "-noappend"};
+    (void)output_of(command);
+  }
+
+  void become(const std::string& script) const {
+    ::setenv("XDG_RUNTIME_DIR", meeting_above_.c_str(), 1);
+    ::setenv("LONGSHIP_SQUASHFS", GetParam(), 1);
+    ::setenv("LONGSHIP_LINGER", linger_, 1);
+    set_verbosity(Verbosity::verbose);
+    Spec spec;
+    spec.root = image_;
+    spec.home = false;
+    spec.working_directory = "/";
+    spec.binds.push_back({.from = "/usr", .to = "/usr", .read_only = true});
+    enter(spec);
+    execute({"/bin/sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}});
+  }
+  Said run(const std::string& script) const {
+    return in_child([&] { become(script); });
+  }
+
+  // Leaves a box running, and waits until it is inside.
+  pid_t start(const std::string& script = "exec sleep 600") {
+    const fs::path inside = meeting_above_ / ("inside-" + std::to_string(boxes_.size()));
+    const pid_t child = ::fork();
+    if (child == 0) {
+      keep_only({});
+      try {
+        become(": > " + inside.string() + "; " + script);
+      } catch (const std::exception&) {
+      }
+      ::_exit(99);
+    }
+    boxes_.insert(child);
+    EXPECT_TRUE(eventually([&] { return fs::exists(inside); }));
+    return child;
+  }
+  void end(pid_t box, int number = SIGKILL) {
+    ::kill(box, number);
+    ::waitpid(box, nullptr, 0);
+    boxes_.erase(box);
+  }
+
+  static bool eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 3000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  // Processes that have an image of this test open.
+  std::vector<pid_t> keepers() const {
+    std::vector<pid_t> found;
+    std::error_code ignored;
+    for (const auto& process : fs::directory_iterator("/proc")) {
+      const std::string number = process.path().filename();
+      if (number.find_first_not_of("0123456789") != std::string::npos) continue;
+      for (const auto& fd : fs::directory_iterator(process.path() / "fd", ignored))
+        if (fs::read_symlink(fd.path(), ignored).string().starts_with(image_.string())) {
+          found.push_back(std::atoi(number.c_str()));
+          break;
+        }
+    }
+    return found;
+  }
+  std::vector<fs::path> sockets() const {
+    std::vector<fs::path> found;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(meeting_, ignored))
+      if (entry.is_socket()) found.push_back(entry.path());
+    return found;
+  }
+
+  TemporaryDirectory temporary_{"longship-share", "/tmp"};  // which the boxes see
+  const fs::path image_ = temporary_.path() / "image.sqfs";
+  const fs::path meeting_above_ = temporary_.path() / "run";
+  const fs::path meeting_ = meeting_above_ / "longship-boxes";
+  const char* linger_ = "0";
+  std::set<pid_t> boxes_;
+};
+
+TEST_P(SharedImageTest, TheNextBoxSharesTheMountOfTheFirst) {
+  start();
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  const auto said = run("cat marker");
+  EXPECT_THAT(said.text, HasSubstr(std::string(GetParam()) + ", one mount for all boxes on this machine, " +
+                                   "kept by process " + std::to_string(keeper[0])));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+  EXPECT_EQ(keepers(), keeper);
+}
+
+TEST_P(SharedImageTest, ItLingersForTheNextOne) {
+  linger_ = "600";
+  EXPECT_THAT(run("true").text, HasSubstr("now kept by process"));
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  EXPECT_THAT(run("true").text, HasSubstr(", kept by process " + std::to_string(keeper[0])));
+  ::kill(keeper[0], SIGKILL);
+  linger_ = "0";
+  EXPECT_EQ(run("true").code, 0);  // clears up after it
+}
+
+TEST_P(SharedImageTest, FiftyAtOnceMakeOneMount) {
+  linger_ = "600";
+  // Each from a process of its own: entering needs one thread.
+  std::vector<pid_t> children;
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto heard = run("cat marker");
+      ::_exit(heard.code == 0 && heard.text.ends_with("\nfirst\n") ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  EXPECT_EQ(sockets().size(), 1u);
+  ::kill(keeper[0], SIGKILL);
+  linger_ = "0";
+  EXPECT_EQ(run("true").code, 0);
+}
+
+TEST_P(SharedImageTest, AReplacedFileIsAnotherImage) {
+  start();
+  pack("second", temporary_.path() / "new.sqfs");
+  fs::rename(temporary_.path() / "new.sqfs", image_);
+  EXPECT_THAT(run("cat marker").text, HasSubstr("\nsecond\n"));
+}
+
+TEST_P(SharedImageTest, AFileThatWasWrittenToIsAnotherImageThoughItsTimeWasPutBack) {
+  linger_ = "600";
+  EXPECT_THAT(run("cat marker").text, HasSubstr("\nfirst\n"));
+  const auto keeper = keepers();
+  const auto before = fs::last_write_time(image_);
+  pack("other", temporary_.path() / "new.sqfs");
+  const std::string bytes = read(temporary_.path() / "new.sqfs");
+  std::fstream(image_, std::ios::in | std::ios::out | std::ios::binary) << bytes;
+  fs::last_write_time(image_, before);
+  linger_ = "0";
+  EXPECT_THAT(run("cat marker").text, HasSubstr("\nother\n"));
+  for (const pid_t old : keeper) ::kill(old, SIGKILL);
+  EXPECT_EQ(run("true").code, 0);
+}
+
+TEST_P(SharedImageTest, AKilledBoxTakesNothingFromTheOthers) {
+  const pid_t first = start();
+  const pid_t second = start(
+      "read line < /proc/self/fd/0; while ! test -e /tmp/longship-never; do cat /marker > /dev/null "
+      "|| exit 7; sleep 0.05; done");
+  end(first);
+  EXPECT_THAT(run("cat marker").text, HasSubstr("\nfirst\n"));
+  EXPECT_EQ(::waitpid(second, nullptr, WNOHANG), 0) << "its files are gone";
+}
+
+TEST_P(SharedImageTest, WhatStaysInABoxKeepsItsFiles) {
+  // The first process ends, so that nobody else may come; what it leaves still has all it needs.
+  const fs::path go = meeting_above_ / "go", answer = meeting_above_ / "answer";
+  const auto said = run("(while ! test -e " + go.string() + "; do sleep 0.05; done; cat /marker > " +
+                        answer.string() + ") > /dev/null 2>&1 &");
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_TRUE(eventually([&] { return !fs::exists(meeting_); }));
+  write(go, "");
+  EXPECT_TRUE(eventually([&] { return read(answer) == "first\n"; }));
+}
+
+TEST_P(SharedImageTest, AfterAKilledKeeperTheNextBoxStartsAnother) {
+  start();
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  ::kill(keeper[0], SIGKILL);
+  EXPECT_TRUE(eventually([&] { return keepers().empty(); }));
+  EXPECT_EQ(sockets().size(), 1u);  // it could not clear up
+  const auto said = run("cat marker");
+  EXPECT_THAT(said.text, HasSubstr("now kept by process"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+}
+
+// Whoever cleans up after ranks does so from inside their box, from where little is seen of the keeper.
+TEST_P(SharedImageTest, TheKeeperIsKnownFromInsideTheBox) {
+  const auto said = in_child([&] {
+    ::setenv("XDG_RUNTIME_DIR", meeting_above_.c_str(), 1);
+    ::setenv("LONGSHIP_SQUASHFS", GetParam(), 1);
+    ::setenv("LONGSHIP_LINGER", "0", 1);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    Spec spec;
+    spec.root = image_;
+    spec.working_directory = "/";
+    enter(spec);
+    const auto children = read(fmt::format("/proc/self/task/{}/children", ::getpid()));
+    const pid_t bystander = ::fork();
+    if (bystander == 0) ::pause();
+    const std::string known = is_keeper(std::atoi(children.c_str())) ? "known" : "unknown";
+    write_all(STDOUT_FILENO, known + (is_keeper(bystander) ? ", and others too" : ""));
+    ::kill(bystander, SIGKILL);
+  });
+  EXPECT_EQ(said.text, "known");
+}
+
+TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  start();
+  ASSERT_EQ(sockets().size(), 1u);
+  const fs::path name = sockets()[0];
+  for (const pid_t keeper : keepers()) ::kill(keeper, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return keepers().empty(); }));
+  fs::remove(name);
+  Pipe ready = make_pipe();
+  const pid_t impostor = ::fork();
+  if (impostor == 0) {
+    const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    name.string().copy(at.sun_path, sizeof at.sun_path - 1);
+    if (::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) ::_exit(1);
+    become_ordinary();
+    if (::listen(listening, 10) != 0) ::_exit(1);
+    write_all(ready.write.get(), "x");
+    ::pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready.read.get(), &byte, 1), 1);
+  const auto said = run("cat marker");
+  EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone"));
+  EXPECT_THAT(said.text, HasSubstr("is kept by another user"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+  ::kill(impostor, SIGKILL);
+  ::waitpid(impostor, nullptr, 0);
+  EXPECT_EQ(run("true").code, 0);
+}
+
+TEST_P(SharedImageTest, ADirectoryThatOthersMayEnterIsNotUsed) {
+  fs::create_directory(meeting_);
+  fs::permissions(meeting_, fs::perms(0755));
+  const auto said = run("cat marker");
+  EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone: longship-boxes"));
+  EXPECT_THAT(said.text, HasSubstr("is somebody else's"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+  fs::remove(meeting_);
+}
+
+TEST_P(SharedImageTest, ItCanBeForbidden) {
+  ::setenv("LONGSHIP_SHARE", "no", 1);
+  const auto said = run("cat marker");
+  ::unsetenv("LONGSHIP_SHARE");
+  EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone: LONGSHIP_SHARE says no"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+}
+
+TEST_P(SharedImageTest, AWrongLingerIsAWrongUse) {
+  linger_ = "long";
+  const auto said = run("true");
+  EXPECT_EQ(said.code, 2);
+  EXPECT_THAT(said.text, HasSubstr("LONGSHIP_LINGER is \"long\": it is a number of seconds, at most 86400"));
+}
+
+TEST(Fate, TasksOfAStepEndTogetherAndNobodyElse) {
+  using detail::fate_of;
+  const char* task = "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n";
+  EXPECT_EQ(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_1\n"));
+  EXPECT_NE(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_7/step_1/user/task_0\n"));
+  EXPECT_NE(fate_of(task), fate_of("0::/system.slice/slurmstepd.scope/job_8/step_0/user/task_0\n"));
+  EXPECT_EQ(fate_of("5:freezer:/slurm/uid_9/job_7/step_0/task_0\n1:name=systemd:/x\n"),
+            fate_of("5:freezer:/slurm/uid_9/job_7/step_0/task_3\n1:name=systemd:/x\n"));
+  EXPECT_NE(fate_of("0::/user.slice/session-1.scope\n"), fate_of("0::/user.slice/session-2.scope\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SharedImageTest, testing::Values("kernel", "fuse"),
+                         [](const auto& way) { return std::string(way.param); });
+
+}  // namespace
+}  // namespace longship::box
