@@ -16,7 +16,8 @@ __version__ = "0.1.0"
 def progress(step: int, total: int = 0, **values: float) -> None:
     """Tells that step ``step`` of ``total`` (0: not known) is done, and what was measured: ``loss=0.21``.
 
-    Rank 0's values drive the live line of ``longship run``. Cheap, and does nothing outside of a recorded run.
+    Rank 0's values drive the live line of ``longship run`` and ``longship show``. Cheap, needs no ``init``, and does
+    nothing outside of a job.
     """
     if library.recording:
         library.metrics(step, total, values)

@@ -82,7 +82,7 @@ class Library:
 
     def __init__(self) -> None:
         self._functions: Optional[ctypes.CDLL] = None
-        self.recording = False  # kept here, so that nothing is called when nothing is recorded
+        self._recording: Optional[bool] = None  # kept here, so that nothing is called when nothing is recorded
 
     @property
     def _c(self) -> ctypes.CDLL:
@@ -105,12 +105,19 @@ class Library:
 
     def init(self) -> None:
         self._checked(self._c.longship_init())
-        self.recording = self._c.longship_recording() == 1
+        self._recording = None
 
     def shutdown(self) -> None:
-        self.recording = False
+        self._recording = None
         if self._functions is not None:
             self._checked(self._c.longship_shutdown())
+
+    @property
+    def recording(self) -> bool:
+        """Needs no ``init``; where nobody asked for a record the library is not even loaded."""
+        if self._recording is None:
+            self._recording = bool(os.environ.get("LONGSHIP_RECORD")) and self._c.longship_recording() == 1
+        return self._recording
 
     def is_initialized(self) -> bool:
         return self._functions is not None and self._c.longship_initialized() == 1

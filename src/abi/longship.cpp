@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "collective/session.h"
 #include "control.h"
+#include "recording.h"
 
 namespace {
 
@@ -24,6 +25,8 @@ thread_local std::string last_error;
 // it away from under them.
 std::mutex session_mutex;
 std::shared_ptr<Session> the_session;
+std::weak_ptr<Session> last_session;  // may still be in use by another thread after a shutdown
+abi::Recording own_recording;         // while there is none; with the mutex
 
 // Results of all-gathers between their wait and their reading.
 std::mutex gathered_mutex;
@@ -49,6 +52,23 @@ auto guarded(Work work) noexcept -> decltype(work()) {
 std::shared_ptr<Session> session_or_null() {
   const std::lock_guard lock(session_mutex);
   return the_session;
+}
+
+// Calls work(writer) if something is recorded in this process, and says whether. The writer of a session is
+// used without the lock: a thread that waits for a disk must not stop the others.
+template <class Work>
+bool with_writer(Work work) {
+  std::unique_lock lock(session_mutex);
+  if (const auto current = the_session) {
+    lock.unlock();
+    if (current->writer() == nullptr) return false;
+    work(*current->writer());
+    return true;
+  }
+  if (!last_session.expired()) return false;
+  auto* const writer = own_recording.writer();
+  if (writer != nullptr) work(*writer);
+  return writer != nullptr;
 }
 
 std::shared_ptr<Session> session() {
@@ -112,8 +132,10 @@ int longship_init(void) {
     const std::lock_guard lock(session_mutex);
     if (the_session) return LONGSHIP_OK;
     const char* const record = std::getenv("LONGSHIP_RECORD");
+    own_recording.close();
     the_session = std::make_shared<Session>(world_from_environment(), record == nullptr ? "" : record,
                                             options_from_environment());
+    last_session = the_session;
     return LONGSHIP_OK;
   });
 }
@@ -124,6 +146,7 @@ int longship_shutdown(void) {
     {
       const std::lock_guard lock(session_mutex);
       ending.swap(the_session);
+      own_recording.close();
     }
     const std::lock_guard lock(gathered_mutex);
     gathered.clear();
@@ -237,16 +260,15 @@ int64_t longship_now(void) {
 }
 
 int longship_recording(void) {
-  const auto current = session_or_null();
-  return current && current->writer() != nullptr ? 1 : 0;
+  return guarded([] { return with_writer([](record::Writer&) {}) ? 1 : 0; });
 }
 
 int longship_span(int activity, const char* name, int64_t begin, int64_t end) {
   return guarded([&]() -> int {
-    const auto current = session_or_null();
-    if (!current || current->writer() == nullptr) return LONGSHIP_OK;
-    const auto kind = static_cast<record::Activity>(number_below(activity, LONGSHIP_OTHER + 1, "activity"));
-    current->writer()->span(kind, name == nullptr ? "" : name, instant(begin), instant(end));
+    with_writer([&](record::Writer& writer) {
+      const auto kind = static_cast<record::Activity>(number_below(activity, LONGSHIP_OTHER + 1, "activity"));
+      writer.span(kind, name == nullptr ? "" : name, instant(begin), instant(end));
+    });
     return LONGSHIP_OK;
   });
 }
@@ -254,11 +276,11 @@ int longship_span(int activity, const char* name, int64_t begin, int64_t end) {
 int longship_metrics(uint64_t step, uint64_t steps, const char* const* names, const double* values,
                      size_t count) {
   return guarded([&]() -> int {
-    const auto current = session_or_null();
-    if (!current || current->writer() == nullptr) return LONGSHIP_OK;
-    std::vector<std::pair<std::string_view, double>> pairs;
-    for (size_t i = 0; i < count; ++i) pairs.emplace_back(names[i], values[i]);
-    current->writer()->metrics(step, steps, pairs);
+    with_writer([&](record::Writer& writer) {
+      std::vector<std::pair<std::string_view, double>> pairs;
+      for (size_t i = 0; i < count; ++i) pairs.emplace_back(names[i], values[i]);
+      writer.metrics(step, steps, pairs);
+    });
     return LONGSHIP_OK;
   });
 }

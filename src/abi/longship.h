@@ -49,7 +49,8 @@ LONGSHIP_API const char* longship_last_error(void);
 /* Meets the other ranks, as the environment says (docs/training.md). A process that nobody launched is rank 0
  * of 1. Harmless if done already. */
 LONGSHIP_API int longship_init(void);
-/* Leaves the others. What was begun and not waited for is given up. Harmless if not initialised. */
+/* Leaves the others. What was begun and not waited for is given up; what was recorded is written. Harmless if
+ * not initialised. */
 LONGSHIP_API int longship_shutdown(void);
 LONGSHIP_API int longship_initialized(void); /* 1 or 0 */
 
@@ -84,7 +85,7 @@ LONGSHIP_API int longship_barrier(const char* name);
 /* The time as spans take it, in nanoseconds. */
 LONGSHIP_API int64_t longship_now(void);
 /* For the report: this thread was busy with that, and what the script measured at the end of a step. Without
- * LONGSHIP_RECORD these do nothing. */
+ * LONGSHIP_RECORD these do nothing. They need no longship_init. */
 LONGSHIP_API int longship_recording(void); /* 1 or 0 */
 LONGSHIP_API int longship_span(int activity, const char* name, int64_t begin, int64_t end);
 LONGSHIP_API int longship_metrics(uint64_t step, uint64_t steps, const char* const* names,

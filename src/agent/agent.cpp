@@ -161,12 +161,18 @@ void Agent::Parts::run(const std::stop_token& stop) {
   if (!link->sent_away().empty()) throw Error("the hub does not talk to this agent: {}", link->sent_away());
 }
 
-// What could not be written was not done either. The hub sees a lost connection, which freezes its leases.
+// What could not be written was not done either. The hub hears why, for those who ask, and then sees a lost
+// connection, which freezes its leases.
 void Agent::Parts::recover(const std::string& why, Instant at) {
   if (why != desk_trouble)
     warn("site {}: {}; what is on disk is read again until this is mended", options.site.name, why);
   desk_trouble = why;
   desk.reset();
+  if (link->up()) {
+    message::Alive last;
+    last.condition = why;
+    link->send(last);
+  }
   link->drop();
   bringer->link_down();
   desk_pause = std::clamp<Duration>(desk_pause * 2, milliseconds(100), seconds(30));
@@ -275,6 +281,7 @@ void Agent::Parts::step(Instant at) {
 
 // What follows from what is written.
 void Agent::Parts::act(const Actions& actions) {
+  for (const auto& sentence : actions.warnings) warn("site {}: {}", options.site.name, sentence);
   for (const auto& made : actions.submit) submit(made);
   for (const auto& pilot : actions.cancel) batch_worker.post([this, pilot] { batch->cancel(pilot); });
   for (const auto& blob : actions.fetch) bringer->want(blob);

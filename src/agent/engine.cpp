@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/digest.h"
+#include "job/names.h"
 #include "store/image.h"
 
 namespace longship::agent {
@@ -29,6 +30,13 @@ bool is_valid(const AttemptId& attempt) {
   } catch (const Error&) {
     return false;
   }
+}
+
+// Whoever fetches them makes paths of these names.
+std::optional<std::string> forbidden_output(const message::Ended& ended) {
+  for (const auto& output : ended.outputs)
+    if (auto complaint = job::output_complaint(output.name)) return complaint;
+  return {};
 }
 
 // What has to be at the site. An Error if the hub's words for it make no sense.
@@ -287,8 +295,18 @@ Engine::Attempt* Engine::held(const Pilot& pilot, const AttemptId& id) {
   return pilot.holds.contains(id) ? &attempts_.at(id) : nullptr;
 }
 
-void Engine::stray(const Pilot& pilot, const AttemptId& id) {
-  if (!closed_.contains(id) && !pilot.void_.contains(id)) ++ignored_;
+void Engine::stray(Pilot& pilot, const std::string& name, const AttemptId& id) {
+  constexpr int most_told = 5;  // whoever talks nonsense does not fill the log
+  if (closed_.contains(id) || pilot.void_.contains(id)) return;
+  ++ignored_;
+  // After a restart it may have been its own once, and has been forgotten.
+  const auto owner = attempts_.find(id);
+  if ((owner == attempts_.end() && pilot.replayed) || ++pilot.strays > most_told) return;
+  actions_.warnings.push_back(fmt::format("pilot {} spoke of {}, which {}: ignored", name, id.text(),
+                                          owner == attempts_.end() ? "there is not here"
+                                          : owner->second.pilot.empty()
+                                              ? "no pilot has yet"
+                                              : "pilot " + owner->second.pilot + " has"));
 }
 
 void Engine::hear(Pilot& pilot, const std::string&, const message::Began& began) {
@@ -300,7 +318,7 @@ void Engine::hear(Pilot& pilot, const std::string&, const message::Began& began)
 
 void Engine::hear(Pilot& pilot, const std::string& name, const message::Running& running) {
   auto* attempt = held(pilot, running.attempt);
-  if (attempt == nullptr) return stray(pilot, running.attempt);
+  if (attempt == nullptr) return stray(pilot, name, running.attempt);
   pilot.began = attempt->running = true;
   heard_.try_emplace(running.attempt);
   if (attempt->told == Told::started) return;
@@ -308,25 +326,32 @@ void Engine::hear(Pilot& pilot, const std::string& name, const message::Running&
   say(message::Started{running.attempt, name, running.ranks, running.nodes});
 }
 
-void Engine::hear(Pilot& pilot, const std::string&, const message::Beat& beat) {
+void Engine::hear(Pilot& pilot, const std::string& name, const message::Beat& beat) {
   for (const auto& id : beat.running)
     if (const auto* attempt = held(pilot, id)) {
       auto& metrics = heard_[id];
       if (attempt->running && beat.running.size() == 1) metrics = beat.metrics;
     } else {
-      stray(pilot, id);
+      stray(pilot, name, id);
     }
 }
 
 void Engine::hear(Pilot& pilot, const std::string& name, const message::Ended& ended) {
   auto* attempt = held(pilot, ended.attempt);
-  if (attempt == nullptr) return stray(pilot, ended.attempt);
+  if (attempt == nullptr) return stray(pilot, name, ended.attempt);
   if (ended.outcome == Outcome::lost && !attempt->running) {
     // It had no time left for it, or was about to leave: nothing happened to the attempt.
     pilot.holds.erase(ended.attempt);
     if (!std::exchange(pilot.leaving, true)) tell(name, message::Leave{});
     give_back(ended.attempt, *attempt, name, pilot, ended.reason);
     return;
+  }
+  if (const auto wrong = forbidden_output(ended)) {
+    message::Ended refused = ended;
+    refused.outcome = Outcome::failed;
+    refused.reason = fmt::format("its pilot names an output that cannot be one: {}", *wrong);
+    refused.outputs.clear();
+    return end(ended.attempt, std::move(refused));
   }
   if (ended.outcome == Outcome::finished) {
     if (took_.size() > 10'000) took_.clear();

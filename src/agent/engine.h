@@ -90,6 +90,7 @@ struct Actions {
   std::vector<WantedBlob> fetch;            // repeated requests for one digest are not
   std::vector<message::AttemptId> discard;  // directories
   std::vector<std::string> remove;          // pilots' directories
+  std::vector<std::string> warnings;        // for the agent's log
 };
 
 // --- parameters ---
@@ -177,6 +178,7 @@ class Engine {
     std::optional<Instant> doubted, ended, unknown, idle, heard, asked;
     std::optional<Instant> until;  // its walltime is over
     std::uint64_t settled = 0;     // the step in which its last attempt was
+    int strays = 0;                // words about what it does not have
   };
   using Class = std::pair<Shape, std::chrono::seconds>;       // and the walltime asked for
   using Ready = std::map<std::uint64_t, message::AttemptId>;  // in the order of their coming
@@ -204,7 +206,8 @@ class Engine {
   void hear(Pilot& pilot, const std::string& name, const message::Beat& beat);
   void hear(Pilot& pilot, const std::string& name, const message::Ended& ended);
   void hear(Pilot& pilot, const std::string& name, const message::Left& left);
-  void stray(const Pilot& pilot, const message::AttemptId& id);  // a word about what it does not have
+  // A word about what it does not have.
+  void stray(Pilot& pilot, const std::string& name, const message::AttemptId& id);
   Attempt* held(const Pilot& pilot, const message::AttemptId& id);
 
   // pilots: engine_pilots.cpp

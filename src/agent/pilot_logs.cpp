@@ -23,6 +23,15 @@ void make_directory(const fs::path& path) {
   sync_directory(path.parent_path());
 }
 
+// What cannot be understood is left out, as a newer pilot may say more.
+void understand(const std::string& pilot, const LogRecord& record, std::vector<message::FromPilot>& said) {
+  try {
+    for (auto& message : message::decode_from_pilot(record.payload)) said.push_back(std::move(message));
+  } catch (const Error& error) {
+    warn("pilot {}: record {} is left out: {}", pilot, record.number, error.what());
+  }
+}
+
 }  // namespace
 
 void PilotLogs::make(const message::PilotOrder& order) {
@@ -61,8 +70,7 @@ std::vector<message::FromPilot> PilotLogs::hear(const std::string& pilot) {
   if (logs.damaged) return said;
   try {
     if (!logs.from) logs.from = std::make_unique<RecordLogReader>(message::from_pilot(spool_.pilot(pilot)));
-    while (const auto record = logs.from->next())
-      for (auto& message : message::decode_from_pilot(record->payload)) said.push_back(std::move(message));
+    while (const auto record = logs.from->next()) understand(pilot, *record, said);
   } catch (const Error& error) {
     logs.damaged = true;
     warn("pilot {}: its log cannot be read any further: {}", pilot, error.what());

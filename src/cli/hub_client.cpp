@@ -103,7 +103,7 @@ bool may_be_repeated(const net::Call& call) {
 
 HubClient::HubClient(const std::string& url) : HubClient(choose(url)) {}
 HubClient::HubClient(const Chosen& chosen)
-    : http_(chosen.url, {.token = chosen.token, .ca_file = chosen.ca_file}) {}
+    : chosen_(chosen), http_(chosen.url, {.token = chosen.token, .ca_file = chosen.ca_file}) {}
 
 bool HubClient::is_here() const {
   return net::is_loopback(net::parse_address(url()).host);

@@ -34,6 +34,9 @@ class HubClient {
 
   [[nodiscard]] const std::string& url() const { return http_.url(); }
   [[nodiscard]] bool is_here() const;  // on this machine
+  [[nodiscard]] HubClient another() const {
+    return HubClient(chosen_);
+  }  // a second connection to the same hub
 
   // JSON there and back; an answer that is an error becomes an Error with the hub's sentence.
   formats::Value get(const std::string& path);
@@ -60,6 +63,7 @@ class HubClient {
   static Chosen choose(const std::string& url);
   explicit HubClient(const Chosen& chosen);
 
+  Chosen chosen_;
   net::HttpClient http_;
   bool reached_ = false;
 };

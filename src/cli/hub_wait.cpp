@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hub_wait.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "hub_events.h"
 #include "net/address.h"
 #include "terminal.h"
 
@@ -19,17 +18,12 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using SteadyClock = std::chrono::steady_clock;
 constexpr auto longest_absence = 15min;
+constexpr std::chrono::milliseconds longest_trust = 5s;  // in events that do not come
 
-void pause(launch::Interruptions& interruptions, std::chrono::milliseconds time) {
-  pollfd waited{interruptions.fd(), POLLIN, 0};
-  ::poll(&waited, 1, static_cast<int>(time.count()));
-  interruptions.check();
-}
-
-// Asks again and again, soon at first; a hub that restarts is no reason to give up.
+// A hub that restarts is no reason to give up.
 class Asking {
  public:
-  Asking(HubClient& hub, launch::Interruptions& interruptions) : hub_(hub), interruptions_(interruptions) {}
+  explicit Asking(HubClient& hub) : hub_(hub) {}
 
   // Nothing: the hub does not answer just now.
   std::optional<formats::Value> operator()(const std::string& path) {
@@ -42,16 +36,10 @@ class Asking {
       return {};
     }
   }
-  void pause_until_next() {
-    pause(interruptions_, wait_);
-    wait_ = std::min(wait_ * 5 / 4, std::chrono::milliseconds(1000));
-  }
 
  private:
   HubClient& hub_;
-  launch::Interruptions& interruptions_;
   SteadyClock::time_point heard_ = SteadyClock::now();
-  std::chrono::milliseconds wait_ = 100ms;
 };
 
 std::vector<std::pair<std::string, double>> metrics_of(const formats::Value& progress) {
@@ -63,6 +51,19 @@ std::vector<std::pair<std::string, double>> metrics_of(const formats::Value& pro
       values.emplace_back(printable(entry.key), entry.value.number());
   return values;
 }
+
+}  // namespace
+
+std::string progress_of(const formats::Value& job) {
+  const auto* progress = job.find("progress");
+  if (progress == nullptr || !progress->is(formats::Kind::table)) return {};
+  const auto step = static_cast<std::uint64_t>(number_at(*progress, "step"));
+  const auto steps = static_cast<std::uint64_t>(number_at(*progress, "steps"));
+  const auto words = metrics_words(metrics_of(*progress));
+  return steps_words(step, steps) + (words.empty() ? "" : "  " + words);
+}
+
+namespace {
 
 void show(LiveLine& live, const formats::Value& job) {
   const auto state = text_at(job, "state");
@@ -87,39 +88,34 @@ void show(LiveLine& live, const formats::Value& job) {
 }  // namespace
 
 formats::Value wait_for_job(HubClient& hub, const std::string& id, launch::Interruptions& interruptions) {
-  Asking ask(hub, interruptions);
+  Asking ask(hub);
   LiveLine live;
-  while (true) {
+  std::optional<formats::Value> job;
+  const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
     interruptions.check();
-    if (const auto job = ask(job_path(id))) {
+    job = ask(job_path(id));
+    if (job) {
       show(live, *job);
-      if (is_over(text_at(*job, "state"))) {
-        live.finish();
-        return *job;
-      }
+      if (is_over(text_at(*job, "state"))) return {};
     } else {
       live.show({.what = "waiting",
                  .counted = "the hub does not answer: the job goes on without it",
                  .details = {}});
     }
-    ask.pause_until_next();
-  }
+    return longest_trust;
+  };
+  watch(hub, interruptions, {[&](std::string_view changed) { return changed == id; }, look});
+  live.finish();
+  return *job;
 }
 
 std::vector<formats::Value> wait_for_jobs(HubClient& hub, const std::vector<std::string>& ids,
                                           launch::Interruptions& interruptions) {
-  Asking ask(hub, interruptions);
+  Asking ask(hub);
   LiveLine live;
   std::vector<formats::Value> over;
   std::size_t failed = 0;
-  while (over.size() < ids.size()) {
-    interruptions.check();
-    const auto job = ask(job_path(ids[over.size()]));
-    const auto state = job ? text_at(*job, "state") : std::string();
-    if (is_over(state)) {
-      failed += state != "finished" ? 1 : 0;
-      over.push_back(*job);
-    }
+  const auto tell = [&] {
     const auto counted = fmt::format("{}/{} jobs", over.size(), ids.size());
     const auto details = failed > 0 ? fmt::format("{} failed", failed) : std::string();
     live.show({.what = "running",
@@ -127,31 +123,63 @@ std::vector<formats::Value> wait_for_jobs(HubClient& hub, const std::vector<std:
                .total = ids.size(),
                .counted = counted,
                .details = details});
-    if (!is_over(state)) ask.pause_until_next();
-  }
+  };
+  const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
+    while (over.size() < ids.size()) {
+      interruptions.check();
+      auto job = ask(job_path(ids[over.size()]));
+      const auto state = job ? text_at(*job, "state") : std::string();
+      tell();
+      if (!is_over(state)) return longest_trust;
+      failed += state != "finished" ? 1 : 0;
+      over.push_back(std::move(*job));
+    }
+    tell();
+    return {};
+  };
+  const auto concerns = [&](std::string_view changed) {
+    return over.size() < ids.size() && changed == ids[over.size()];
+  };
+  watch(hub, interruptions, {concerns, look});
   live.finish();
   return over;
 }
 
-std::vector<Fetched> fetch_outputs(HubClient& hub, const formats::Value& job, const fs::path& into) {
-  const auto wanted = number_at(job, "attempt");
-  std::vector<Fetched> fetched;
-  const auto progress = make_progress();
+namespace {
+
+struct Offered {
+  std::string name;
+  std::uint64_t size = 0;
+};
+
+// A site chose the names: all are checked before the first is used.
+std::vector<Offered> offered_outputs(const formats::Value& job) {
+  std::vector<Offered> offered;
   for (const auto& attempt : list_at(job, "attempts")) {
-    if (number_at(attempt, "number") != wanted) continue;
+    if (number_at(attempt, "number") != number_at(job, "attempt")) continue;
     for (const auto& output : list_at(attempt, "outputs")) {
-      const auto* name_value = output.find("name");
-      if (name_value == nullptr) continue;
-      const std::string& name = name_value->text();
-      for (const auto part : split(name, '/'))  // a site chose it
+      const auto* name = output.find("name");
+      if (name == nullptr) continue;
+      for (const auto part : split(name->text(), '/'))
         if (part.empty() || part == "." || part == "..")
           throw Error("the site reports an output \"{}\", which leads away: nothing was written",
-                      printable(name));
-      const auto size = static_cast<std::uint64_t>(number_at(output, "size"));
-      const auto rest = fmt::format("/files/{}?attempt={}", net::percent_encode(name, true), wanted);
-      hub.download(job_path(text_at(job, "id"), rest), into / name, size, *progress);
-      fetched.push_back({into / name, size});
+                      printable(name->text()));
+      offered.push_back({name->text(), static_cast<std::uint64_t>(number_at(output, "size"))});
     }
+  }
+  return offered;
+}
+
+}  // namespace
+
+std::vector<Fetched> fetch_outputs(HubClient& hub, const formats::Value& job, const fs::path& into) {
+  std::vector<Fetched> fetched;
+  const auto progress = make_progress();
+  for (const auto& [name, size] : offered_outputs(job)) {
+    const auto rest =
+        fmt::format("/files/{}?attempt={}", net::percent_encode(name, true), number_at(job, "attempt"));
+    hub.download(job_path(text_at(job, "id"), rest), into / name, size, *progress);
+    fetched.push_back({into / name, size});
   }
   return fetched;
 }

@@ -32,6 +32,9 @@ std::vector<Fetched> fetch_outputs(HubClient& hub, const formats::Value& job,
 // The last lines that a rank wrote to stderr, or to stdout if that is empty; for the person whose job failed.
 [[nodiscard]] std::string last_words(HubClient& hub, const std::string& id, std::size_t lines);
 
+// Steps and metrics: "7/9 steps  loss 0.25"; empty if the script told none.
+[[nodiscard]] std::string progress_of(const formats::Value& job);
+
 // The exit code of a command that stands for the job.
 [[nodiscard]] int exit_code_of(const formats::Value& job);
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship logs JOB: what its ranks wrote, by range from the site where it lies.
-#include <poll.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -13,6 +10,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "hub_client.h"
+#include "hub_events.h"
 #include "launch/lines.h"
 #include "launch/signals.h"
 
@@ -43,22 +41,33 @@ class Logs {
       note("{} has not started: {}", words_.job, text_at(job, "reason"));
       return;
     }
-    while (true) {
-      const bool over = is_over(text_at(job, "state"));
-      const auto newest = number_at(job, "attempt");
-      const bool superseded = words_.attempt == 0 && newest > attempt_;
-      if (attempt_ > 0) show_new(job, !words_.follow);
-      if (!words_.follow || (over && !superseded)) break;
-      if (superseded)
-        start(newest);
-      else if (!pause())
-        break;
-      job = job_again(std::move(job));
-    }
+    if (words_.follow)
+      follow(std::move(job));
+    else
+      show_new(job, true);
     for (auto& [rank, shown] : ranks_) flush(rank, shown);
   }
 
  private:
+  // What happens to the job the hub tells; what its ranks write has to be looked for.
+  void follow(formats::Value job) {
+    bool first = true;
+    const auto look = [&]() -> std::optional<std::chrono::milliseconds> {
+      if (interruptions_.take()) return {};
+      if (!std::exchange(first, false)) job = job_again(std::move(job));
+      while (true) {
+        if (attempt_ > 0) show_new(job, false);
+        const auto newest = number_at(job, "attempt");
+        if (words_.attempt != 0 || newest <= attempt_) break;
+        start(newest);
+      }
+      if (is_over(text_at(job, "state"))) return {};
+      const bool writes = text_at(job, "state") == "running";
+      return std::chrono::milliseconds(writes ? 500 : 5000);
+    };
+    watch(hub_, interruptions_, {[this](std::string_view changed) { return changed == words_.job; }, look});
+  }
+
   void start(std::int64_t attempt) {
     for (auto& [rank, shown] : ranks_) flush(rank, shown);
     if (attempt_ > 0) note("{}: attempt {}", words_.job, attempt);
@@ -119,12 +128,6 @@ class Logs {
     std::printf("[%d] ", rank);
     std::fwrite(shown.line.data(), 1, shown.line.size(), stdout);
     shown.line.clear();
-  }
-
-  bool pause() {
-    pollfd waited{interruptions_.fd(), POLLIN, 0};
-    ::poll(&waited, 1, 500);
-    return !interruptions_.take();
   }
 
   HubClient& hub_;

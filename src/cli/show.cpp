@@ -11,6 +11,7 @@
 #include "command.h"
 #include "formats/units.h"
 #include "hub_client.h"
+#include "hub_wait.h"
 #include "table.h"
 
 namespace longship::cli {
@@ -56,6 +57,7 @@ void print_head(const formats::Value& job) {
   line("size", fmt::format("{} ranks on {} nodes", number_at(job, "ranks"), number_at(job, "nodes")));
   line("submitted", when(number_at(job, "submitted")));
   line("started", when(number_at(job, "started")));
+  line("progress", progress_of(job));
   line("ended", when(number_at(job, "ended")));
 }
 

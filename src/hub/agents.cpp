@@ -130,7 +130,6 @@ void said(const Step& step, LinkId link, const message::Hello& hello) {
   site.link = link;
   site.ever = true;
   site.heard = step.now;
-  site.condition.clear();
   follow_outbox(step, id, hello, has);
   thaw(step, site);
   step.send(link, message::Welcome{site.record.seen});
@@ -157,6 +156,7 @@ JobIndex held_here(const State& state, const Site& site, const message::AttemptI
   return live != site.live.end() && live->second.attempt == attempt.number ? index : none;
 }
 
+// An agent says so at once when it is welcome: until then the trouble it had is the last thing known.
 void said(const Step& step, LinkId link, const message::Alive& alive) {
   auto& site = step.state.site(step.state.links.at(link).site);
   site.stirred = site.stirred || site.condition != alive.condition;

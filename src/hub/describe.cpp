@@ -78,8 +78,8 @@ std::string Describer::reason(JobIndex index) {
   if (active == nullptr) return state_.texts[job.reason];
   const auto& site = state_.site(active->site);
   if (!site.up)
-    return fmt::format("site {} is silent: the job is left alone until it is heard of again",
-                       site.record.name);
+    return fmt::format("site {} is silent{}{}: the job is left alone until it is heard of again",
+                       site.record.name, site.condition.empty() ? "" : ", after it said: ", site.condition);
   const auto* now = live(index);
   switch (active->state) {
     case AttemptState::sent:

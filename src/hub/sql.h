@@ -3,6 +3,7 @@
 #pragma once
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -13,8 +14,14 @@
 
 namespace longship::hub::sql {
 
+// SQLite says the second where the file does not grow by writing to it, as with its shared memory.
+[[nodiscard]] inline bool disk_is_full(sqlite3* database) {
+  const int code = sqlite3_errcode(database);
+  return code == SQLITE_FULL || (code == SQLITE_IOERR && sqlite3_system_errno(database) == ENOSPC);
+}
+
 [[nodiscard]] inline Error error_of(sqlite3* database) {
-  if (sqlite3_errcode(database) == SQLITE_FULL)
+  if (disk_is_full(database))
     return Error("the disk that holds the hub's store is full: make room, nothing that was accepted is lost");
   return Error("{}", sqlite3_errmsg(database));
 }

@@ -2,6 +2,8 @@
 #include "store.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -145,7 +147,19 @@ void Store::write(const State& state) {
       sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
       throw;
     }
+    shorten_log_on_a_small_disk();
   });
+}
+
+// What was written is safe either way, so a failure is nobody's concern here: the next write() meets it.
+void Store::shorten_log_on_a_small_disk() {
+  struct stat log {};
+  struct statvfs disk {};
+  if (::stat((file_.string() + "-wal").c_str(), &log) != 0 || log.st_size == 0) return;
+  if (::statvfs(file_.parent_path().c_str(), &disk) != 0) return;
+  const auto room = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  if (room > 2 * static_cast<std::uint64_t>(log.st_size)) return;
+  sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
 }
 
 void Store::write_rows(const State& state) {

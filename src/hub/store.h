@@ -3,6 +3,9 @@
 // transaction: after write() returns they survive anything but the disk; if it throws, the file is as before,
 // and a later write() may succeed (the disk was full).
 //
+// The write-ahead log is copied into the database now and then, and long before it alone could fill the disk:
+// the copy needs at most as much room again.
+//
 // A bulk submission is one row; a job gets a row of its own when something happens to it. The schema has a
 // version, and a store that a newer longship wrote is not touched.
 #pragma once
@@ -42,6 +45,7 @@ class Store {
   void open(const StoreOptions& options);
   void migrate();
   void write_rows(const State& state);
+  void shorten_log_on_a_small_disk();
   void write_submissions(const State& state);
   void write_job(const State& state, JobIndex index, const Job& before);
   void write_attempt(const State& state, JobIndex index, const Attempt& attempt);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "allocation.h"
 #include "base/error.h"
@@ -50,6 +51,7 @@ class Across {
   void act(const Actions& actions);
   void order(std::string_view word);
   void order_checkpoint();
+  void let_go(int node);
   void on_word(int node, const Word& word);
   void on(int node, const Hello& hello);
   void on(int node, const Rendezvous& rendezvous);
@@ -80,6 +82,7 @@ class Across {
   Process starter_;
   bool heard_ = false, rendezvous_sent_ = false, checkpoint_asked_ = false;
   bool stop_sent_ = false, gone_ = false, stopped_from_outside_ = false;
+  std::set<int> said_all_;  // helpers that wait to be let go
   std::optional<FailedRank> failure_;
   std::optional<Trouble> trouble_;
   std::optional<Result> abort_;  // the MPI itself ended the ranks
@@ -225,11 +228,19 @@ void Across::on(int node, const Ended& ended) {
   const bool by_itself = ended.cause == Cause::finished || ended.cause == Cause::rank_failed;
   if (!by_itself && supervisor_.cause() == Cause::finished) stopped_from_outside_ = true;
   feed(RankEnded{node, {}});
+  let_go(node);
 }
 
 void Across::on(int node, const Trouble& trouble) {
   if (!trouble_ && supervisor_.cause() == Cause::finished) trouble_ = trouble;
   feed(RankEnded{node, {static_cast<int>(trouble.failure), 0}});
+  let_go(node);
+}
+
+// All together: what one is told, all are.
+void Across::let_go(int node) {
+  said_all_.insert(node);
+  if (static_cast<int>(said_all_.size()) == helpers()) order(leave_order);
 }
 
 void Across::read_frames(Channel& channel) {

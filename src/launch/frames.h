@@ -3,13 +3,14 @@
 // stdin to every task and stdout back), so that nothing has to listen, no file has to appear on a shared file
 // system, and the death of either side is seen by the other as the end of a stream.
 //
-//   launcher → helpers, a line each:  the plan; the rendezvous; then orders: "checkpoint", "stop"
+//   launcher → helpers, a line each:  the plan; the rendezvous; orders: "checkpoint", "stop", at last "leave"
 //   helper → launcher, frames:        KIND NUMBER " " payload "\n"
 //     o, e  the payload is a line of rank NUMBER's stdout or stderr
 //     c     the payload is a word (JSON) from the helper of node NUMBER
-//     O, E, C  the same, and what is said goes on in the next frame of this source: srun mixes the lines of
-//     several
-//              tasks, but keeps those of up to 1024 bytes whole
+//     O, E, C  the same, and what is said goes on in the next frame of this source
+//
+// srun mixes the lines of several tasks, but keeps those of up to 1024 bytes whole; not, however, what it still
+// has to carry when a task ends: so no helper ends before all have been heard to their last word.
 #pragma once
 #include <functional>
 #include <map>
@@ -27,6 +28,7 @@ namespace longship::launch {
 // Orders of the launcher. Whatever else it says, or its end, means: stop.
 inline constexpr std::string_view checkpoint_order = "checkpoint";  // ask the ranks for one, and go on
 inline constexpr std::string_view stop_order = "stop";
+inline constexpr std::string_view leave_order = "leave";  // everything has been heard
 
 // Words of a helper.
 struct Hello {

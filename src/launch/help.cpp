@@ -139,6 +139,15 @@ Ended run_ranks(const Plan& plan, const Part& part, Orders& orders, Interruption
   return {result.cause, result.exit_code};
 }
 
+// Until the launcher has heard everything, or is gone, or somebody ends us.
+void await_leave(Orders& orders, Sink& sink) {
+  try {
+    while (orders.line(sink) != leave_order) {
+    }
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 int help() {
@@ -159,6 +168,7 @@ int help() {
     sink.say(node, Trouble{error.failure(), fmt::format("{}: {}", name_of_this_node(), error.what())});
   }
   flush(sink, interruptions);
+  await_leave(orders, sink);
   return 0;
 }
 

@@ -77,19 +77,24 @@ RankFiles::RankFiles(const std::filesystem::path& directory, int first_rank, int
   if (directory.empty()) return;
   for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
     const auto open = [&](std::string_view ending) {
-      return open_file(directory / fmt::format("rank-{:05}.{}", rank, ending), O_WRONLY | O_CREAT | O_TRUNC);
+      return File{
+          open_file(directory / fmt::format("rank-{:05}.{}", rank, ending), O_WRONLY | O_CREAT | O_TRUNC)};
     };
     files_.push_back({open("out"), open("err")});
   }
 }
 
 void RankFiles::write(int local_rank, Stream stream, std::string_view bytes) {
-  if (files_.empty() || broken_) return;
+  if (files_.empty()) return;
+  auto& file = files_[static_cast<std::size_t>(local_rank)][stream == Stream::out ? 0 : 1];
   try {
-    write_all(files_[static_cast<std::size_t>(local_rank)][stream == Stream::out ? 0 : 1].get(), bytes);
+    if (file.gap) write_all(file.fd.get(), gap_line);
+    file.gap = false;
+    write_all(file.fd.get(), bytes);
   } catch (const Error& error) {
-    broken_ = true;
-    warn("the ranks' output is no longer kept in files: {}", error.what());
+    file.gap = true;
+    if (!std::exchange(warned_, true))
+      warn("not all of the ranks' output is kept in files: {}", error.what());
   }
 }
 

@@ -76,16 +76,24 @@ class Screen final : public Sink {
   std::map<int, std::string> nodes_;
 };
 
-// rank-00003.out and rank-00003.err, byte for byte. When the disk is full they end there, with one warning.
+// rank-00003.out and rank-00003.err, byte for byte. What a full disk does not take is missing, with one
+// warning, and where there is room again a line says so.
 class RankFiles {
  public:
   RankFiles() = default;
   RankFiles(const std::filesystem::path& directory, int first_rank, int ranks);
   void write(int local_rank, Stream stream, std::string_view bytes);
 
+  static constexpr std::string_view gap_line =
+      "\nlongship: here output is missing: it could not be written\n";
+
  private:
-  std::vector<std::array<Fd, 2>> files_;
-  bool broken_ = false;
+  struct File {
+    Fd fd;
+    bool gap = false;  // something is missing at its end
+  };
+  std::vector<std::array<File, 2>> files_;
+  bool warned_ = false;
 };
 
 }  // namespace longship::launch

@@ -113,6 +113,7 @@ void Light::start(const Start& start) {
   attempt_ = start.assignment.attempt;
   begun_ = std::chrono::steady_clock::now();
   named_ = stopped_ = false;
+  unkept_.clear();
   prepare_files();
   send_task(socket_.get(), detail::pack(task_of(start, work_)), out_.get(), err_.get());
 }
@@ -152,7 +153,13 @@ Done Light::judge(const Ending& ending) const {
   done.exit_code = ending.exit_code();
   done.duration =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun_);
-  if (ending.ok()) return done;
+  if (ending.ok() && unkept_.empty()) return done;
+  if (ending.ok()) {  // a full disk is nobody's fault, and what a task says may be all that it is for
+    done.how = Done::How::lost;
+    done.exit_code = 1;
+    done.reason = "what it said could not be kept: " + unkept_;
+    return done;
+  }
   done.how = stopped_ ? Done::How::stopped : Done::How::failed;
   done.reason = launch::FailedRank{0, node_, ending, ""}.sentence();
   return done;
@@ -176,19 +183,26 @@ void Light::keep_output() {
 }
 
 void Light::show_output() {
-  if (std::exchange(named_, true) || !out_) return;
+  if (named_ || !out_) return;
   try {
-    const fs::path directory = spool_.attempt(attempt_);
-    make_private(directory);
-    make_private(directory / "output");
-    for (const auto& [file, name] : {std::pair{&out_, "rank-00000.out"}, {&err_, "rank-00000.err"}}) {
-      const auto target = directory / "output" / name;
-      const auto source = fmt::format("/proc/self/fd/{}", file->get());
-      if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), AT_SYMLINK_FOLLOW) != 0)
-        throw Error::from_errno(errno, "cannot make {}", target.string());
-    }
+    name_output();
+    named_ = true;
+    unkept_.clear();
   } catch (const Error& error) {
-    warn("the output of {} is not kept: {}", attempt_.text(), error.what());
+    unkept_ = error.what();
+  }
+}
+
+void Light::name_output() {
+  const fs::path directory = spool_.attempt(attempt_);
+  make_private(directory);
+  make_private(directory / "output");
+  for (const auto& [file, name] : {std::pair{&out_, "rank-00000.out"}, {&err_, "rank-00000.err"}}) {
+    if (about(file->get()).st_nlink > 0) continue;  // when it was tried before
+    const auto target = directory / "output" / name;
+    const auto source = fmt::format("/proc/self/fd/{}", file->get());
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      throw Error::from_errno(errno, "cannot make {}", target.string());
   }
 }
 

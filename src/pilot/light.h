@@ -39,13 +39,14 @@ class Light {
   [[nodiscard]] int fd() const { return socket_.get(); }
   [[nodiscard]] std::optional<Done> next();  // nothing if it was a false alarm
   void stop();                               // SIGTERM, some seconds later SIGKILL
-  void show_output();                        // gives the files their names; once is enough
+  void show_output();                        // gives the files their names; again if that failed
 
  private:
   void prepare_files();
   void make_work();
   void clean_work();
   void keep_output();
+  void name_output();
   [[nodiscard]] Done judge(const Ending& ending) const;
   [[nodiscard]] Done keeper_died();
 
@@ -56,6 +57,7 @@ class Light {
   Fd socket_;
   Fd out_, err_;  // of the task that runs; used again if nothing was written
   bool named_ = false, stopped_ = false;
+  std::string unkept_;  // why its output is not where it is looked for
   message::AttemptId attempt_;
   Instant begun_{};
 };

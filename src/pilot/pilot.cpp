@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pilot.h"
 
-#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "formats/archive.h"
+#include "formats/digest.h"
 #include "formats/units.h"
 #include "launch/across.h"
 #include "launch/environment.h"
@@ -122,6 +126,19 @@ launch::Result launch_ranks(const launch::Plan& plan, const job::Job& job, const
   return result;
 }
 
+// A bundle that arrived as it was sent and cannot be unpacked is the sender's fault; one that was damaged is
+// nobody's.
+void unpack_code(const Task& task, const fs::path& work) {
+  try {
+    formats::unpack_bundle(task.bundle, work, {.digest = task.bundle_digest});
+  } catch (const Error& error) {
+    const bool damaged = error.number() != 0 || task.bundle_digest.empty() ||
+                         formats::digest_of_file(task.bundle) != task.bundle_digest;
+    if (damaged) throw;
+    throw Error(Failure::usage, "{}", error.what());
+  }
+}
+
 void judge_ranks(const job::Job& job, const Watch& watch, Outcome& outcome) {
   outcome.exit_code = outcome.ranks.exit_code;
   switch (outcome.ranks.cause) {
@@ -151,6 +168,35 @@ void judge_outputs(Outcome& outcome) {
   outcome.exit_code = static_cast<int>(Failure::failed);
   outcome.reason =
       fmt::format("it did not write {}, which outputs.keep names", join(outcome.kept.missing, ", "));
+}
+
+// What a failed job left is not worth a disk on which nobody can write any more.
+void discard_outputs(const Attempt& attempt, Outcome& outcome) {
+  for (const auto& output : outcome.kept.outputs) ::unlink((attempt.directory() / output.name).c_str());
+  outcome.reason +=
+      outcome.kept.outputs.empty() ? "; the disk is full" : "; the disk is full: nothing of it is kept";
+  outcome.kept.outputs.clear();
+}
+
+// A full disk does not take from a job that finished what it has written and synced.
+void write_result(const Attempt& attempt, const Task& task, const Ground& ground, Outcome& outcome) {
+  const auto write = [&] { write_file(attempt.result(), result_json(attempt, task, ground, outcome)); };
+  const auto no_room = [](const Error& error) {
+    return error.number() == ENOSPC || error.number() == EDQUOT;
+  };
+  try {
+    return write();
+  } catch (const Error& error) {
+    if (!task.told_elsewhere || !no_room(error)) throw;
+    warn("{}", error.what());
+  }
+  if (outcome.state == State::finished) return;
+  discard_outputs(attempt, outcome);
+  try {
+    write();
+  } catch (const Error& error) {
+    if (!no_room(error)) throw;
+  }
 }
 
 }  // namespace
@@ -185,9 +231,7 @@ Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& in
 Outcome carry_out(Attempt& attempt, const Task& task, const Ground& ground, const Installation& installation,
                   Watcher& watcher) {
   attempt.make_places();
-  if (!task.bundle.empty())
-    within("the code",
-           [&] { formats::unpack_bundle(task.bundle, attempt.work(), {.digest = task.bundle_digest}); });
+  if (!task.bundle.empty()) within("the code", [&] { unpack_code(task, attempt.work()); });
   watcher.interruptions.check();
 
   Watch watch(task.job, attempt, watcher);
@@ -200,7 +244,7 @@ Outcome carry_out(Attempt& attempt, const Task& task, const Ground& ground, cons
   outcome.kept = keep_outputs(attempt.work(), task.job.outputs.keep, attempt.directory());
   judge_outputs(outcome);
   if (watcher.passed) watcher.passed("kept");
-  write_file(attempt.result(), result_json(attempt, task, ground, outcome));
+  write_result(attempt, task, ground, outcome);
   return outcome;
 }
 

@@ -72,13 +72,14 @@ struct Task {
   std::filesystem::path checkpoints;  // where the ranks leave them for the next attempt; empty: nowhere
   bool resume = false;                // there are some already
   Environment identity;               // LONGSHIP_JOB, …
+  bool told_elsewhere = false;        // how it went: on a full disk it does without result.json
 };
 
 // The code into the spool, as a bundle, and the job as what was asked for.
 void fill_spool(const Attempt& attempt, const job::Job& job);
 
 // Runs what is in the spool. Everything that goes wrong with the job is in the outcome; an Error is our own
-// failure. result.json is written in either case.
+// failure. result.json is written in either case, as long as there is room.
 [[nodiscard]] Outcome carry_out(Attempt& attempt, const Ground& ground, const Installation& installation,
                                 Watcher& watcher);
 [[nodiscard]] Outcome carry_out(Attempt& attempt, const Task& task, const Ground& ground,

@@ -49,6 +49,7 @@ Task task_of(const Berth& berth, const Start& start) {
   }
   task.checkpoints = make_checkpoints(berth.spool, assignment.attempt.job);
   task.resume = assignment.resume;
+  task.told_elsewhere = true;
   task.identity = {{"LONGSHIP_JOB", assignment.attempt.job},
                    {"LONGSHIP_ATTEMPT", std::to_string(assignment.attempt.number)}};
   return task;
@@ -104,7 +105,8 @@ Done carry_out_assignment(const Berth& berth, const Start& start, Watcher& watch
     done = done_of(carry_out(attempt, task, ground, berth.installation, watcher));
   } catch (const Error& error) {
     done = lost(error);
-    if (ran && !is_the_disks_fault(error)) done.how = Done::How::failed;
+    const bool own_fault = ran || error.failure() == Failure::usage;
+    if (own_fault && !is_the_disks_fault(error)) done.how = Done::How::failed;
   } catch (const std::exception& error) {
     done = lost(Error("{}", error.what()));
   }

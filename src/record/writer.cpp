@@ -51,6 +51,7 @@ class LogWriter final : public Writer {
     (void)lane();  // the opening thread is lane 0
     start_session(identity);
     flush();
+    last_flush_ = 0;  // the first metrics are shown at once: the second may be minutes away
   }
 
   ~LogWriter() override { flush(); }

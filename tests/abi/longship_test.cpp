@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "record/reader.h"
 
 namespace {
 
@@ -100,6 +101,32 @@ TEST_F(AbiTest, RecordsWhereTheEnvironmentSays) {
   EXPECT_EQ(longship_metrics(1, 2, &name, &value, 1), LONGSHIP_OK);
   longship_shutdown();
   EXPECT_GT(std::filesystem::file_size(directory.path() / "rank-00000.rec"), 0u);
+}
+
+TEST_F(AbiTest, RecordsWithoutASessionBeforeItAndAfterIt) {
+  const longship::TemporaryDirectory directory;
+  ::setenv("LONGSHIP_RECORD", directory.path().c_str(), 1);
+  const char* const name = "loss";
+  const double value = 0.5;
+  EXPECT_EQ(longship_metrics(1, 3, &name, &value, 1), LONGSHIP_OK);
+  EXPECT_EQ(longship_recording(), 1);
+  ASSERT_EQ(longship_init(), LONGSHIP_OK) << longship_last_error();
+  EXPECT_EQ(longship_metrics(2, 3, &name, &value, 1), LONGSHIP_OK);
+  longship_shutdown();
+  EXPECT_EQ(longship_metrics(3, 3, &name, &value, 1), LONGSHIP_OK);
+  longship_shutdown();
+  const auto log = longship::record::read_log(directory.path() / "rank-00000.rec");
+  std::vector<std::uint64_t> steps;
+  for (const auto& metrics : log.metrics) steps.push_back(metrics.step);
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
+TEST_F(AbiTest, ADirectoryThatIsNotThereDoesNotStopTheTraining) {
+  ::setenv("LONGSHIP_RECORD", "/no/such/directory", 1);
+  const char* const name = "loss";
+  const double value = 0.5;
+  EXPECT_EQ(longship_metrics(1, 3, &name, &value, 1), LONGSHIP_OK);
+  EXPECT_EQ(longship_recording(), 0);
 }
 
 }  // namespace

@@ -37,6 +37,13 @@ class LogWriter:
         head = b"LSRLOG\0\1" + struct.pack("<QI", 0, 0)
         self.path.write_bytes(head + struct.pack("<I", crc32c(head)))
 
+    @classmethod
+    def of(cls, path):
+        """In place of the one who wrote it so far."""
+        writer = cls.__new__(cls)
+        writer.path, writer.number = Path(path), sum(1 for _ in records_of(path))
+        return writer
+
     def append(self, *messages):
         with self.path.open("ab") as file:
             file.write(record(self.number, json.dumps(messages).encode()))
@@ -59,11 +66,15 @@ class LogWriter:
 
 def read_log(path):
     """All messages of a log up to its torn end."""
-    messages, number, index = [], 0, 0
+    return [message for payload in records_of(path) for message in json.loads(payload)]
+
+
+def records_of(path):
+    number, index = 0, 0
     while True:
         segment = Path(path) if index == 0 else Path(f"{path}.{index}")
         if not segment.exists():
-            return messages
+            return
         data, at = segment.read_bytes(), 24
         while at + 16 <= len(data):
             length, crc, found = struct.unpack_from("<IIQ", data, at)
@@ -71,7 +82,7 @@ def read_log(path):
             whole = len(payload) == length and found == number
             if not whole or crc32c(data[at:at + 4] + data[at + 8:at + 16] + payload) != crc:
                 break
-            messages += json.loads(payload)
+            yield payload
             at += 16 + length
             number += 1
         index += 1

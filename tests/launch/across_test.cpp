@@ -96,6 +96,20 @@ TEST_F(AcrossTest, TheWordForACheckpointReachesTheTasksOfAnMpiLauncher) {
   EXPECT_EQ(launched.output, "0 of 2 asked\n1 of 2 asked\n");
 }
 
+// srun cuts the last kilobytes of a task that ends in pieces without regard to lines, amid those of other
+// tasks.
+TEST_F(AcrossTest, NoHelperEndsBeforeAllHaveSaidAll) {
+  const auto file = (directory_.path() / "helper").string();
+  const auto script = "if [ $RANK = 0 ]; then ps -o ppid= -p $PPID > " + file + ".new; mv " + file + ".new " +
+                      file + "; exit; fi; until [ -e " + file +
+                      " ]; do sleep 0.02; done; sleep 0.5; "
+                      "kill -0 $(cat " +
+                      file + ") && echo still there";
+  const auto launched = launch(plan_for(script, {1, 1}), {shell(two_nodes)});
+  EXPECT_EQ(launched.result.exit_code, 0);
+  EXPECT_EQ(launched.output, "still there\n");
+}
+
 TEST_F(AcrossTest, AFailingTaskStopsTheOthersAndItsCodeCounts) {
   const auto launched = launch_tasks(plan_for("[ $RANK = 1 ] && exit 6; exec sleep 600", {2}));
   EXPECT_EQ(launched.result.exit_code, 6);

@@ -112,6 +112,14 @@ def test_a_job_file_of_10_mb_is_refused_with_a_sentence(hub):
     assert hub.json("GET", "/v1/jobs")[0] == 200
 
 
+@pytest.mark.parametrize("body", [b'{"job":{"version":1,"name":"a","command":' + b"[" * 100_000, b'{"job":' * 100_000,
+                                  b"[" * 100_000 + b"]" * 100_000], ids=["a list", "tables", "only lists"])
+def test_deep_nesting_is_refused_with_a_sentence(hub, body):
+    status, answer = hub.json("POST", "/v1/jobs", body)
+    assert status == 400 and "nested too deeply" in answer["error"]
+    assert hub.json("GET", "/v1/jobs")[1]["total"] == 0
+
+
 def test_a_job_that_makes_no_sense_is_refused_with_its_key(hub):
     status, answer = hub.json("POST", "/v1/jobs", {"job": JOB["job"] | {"comand": ["x"]}})
     assert status == 400
@@ -303,6 +311,17 @@ def test_commands_of_a_job_that_waits(hub, longship, tmp_path):
     assert longship("release", "tiny-1").stdout.startswith("tiny-1: waiting")
     assert longship("cancel", "tiny-1", "tiny-2").stdout.count(": cancelled: ") == 2
     assert "tiny-1" in longship("jobs", "--state", "cancelled").stdout
+
+
+@pytest.mark.parametrize("rest, said", [("# much\n" * 1_500_000, "job.toml is larger than 1048576 bytes"),
+                                        ("deep = " + "[" * 100_000, "job.toml:4:264: ")], ids=["large", "deep"])
+def test_submit_refuses_a_job_file_that_is_too_large_or_too_deep(hub, longship, tmp_path, rest, said):
+    job = write_job(tmp_path)
+    job.write_text(job.read_text() + rest)
+    refused = longship("submit", job)
+    assert refused.returncode == 2 and said in refused.stderr
+    assert len(refused.stderr) < 2000
+    assert hub.json("GET", "/v1/jobs")[1]["total"] == 0
 
 
 def test_commands_say_what_is_wrong(hub, longship, tmp_path):

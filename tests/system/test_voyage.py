@@ -52,8 +52,8 @@ def submit(hub, job):
     return json.loads(done.stdout)["jobs"][0]
 
 
-def check_committed_once(hub, name, content="done\n"):
-    job = hub.wait(name)
+def check_committed_once(hub, name, content="done\n", patience=60):
+    job = hub.wait(name, patience=patience)
     assert job["state"] == "finished", job
     finished = [a for a in job["attempts"] if a["outcome"] == "finished"]
     assert len(finished) == 1, job["attempts"]
@@ -77,6 +77,26 @@ def test_a_job_goes_out_and_comes_back(hub, tmp_path):
     assert "trouble" in hub.longship("logs", "work-1", "--err").stdout
     assert "work-1" in hub.longship("jobs").stdout
     assert "finished" in hub.longship("show", "work-1").stdout
+
+
+def test_progress_of_a_script_that_has_no_other_ranks_is_shown_while_it_runs_and_afterwards(hub, tmp_path):
+    go = tmp_path / "go"
+    script = f"""python3 - <<'END'
+import longship, os, time
+longship.progress(7, 9, loss=0.25)
+while not os.path.exists("{go}"):
+    time.sleep(0.05)
+END
+echo done > out.txt"""
+    hub.start()
+    name = submit(hub, job_file(tmp_path / "job", script))
+    wait_until(lambda: hub.job(name)["progress"], "progress while it runs")
+    shown = hub.longship("show", name).stdout
+    assert re.search(r"progress +7/9 steps +loss 0\.25", shown), shown
+    go.touch()
+    check_committed_once(hub, name)
+    assert hub.job(name)["progress"]["step"] == 7
+    assert "loss 0.25" in hub.longship("show", name).stdout
 
 
 def test_a_job_that_fails_is_told_with_its_last_words_and_its_exit_code(hub, tmp_path):
@@ -212,3 +232,40 @@ def test_many_small_tasks_are_each_committed_once(hub, tmp_path):
     hub.submit(count=300, name="small", command=["/bin/sh", "-c", f"echo x >> {tmp_path}/ran"], launch="single")
     wait_until(lambda: hub.get("/v1/jobs?limit=1")["counts"].get("finished", 0) == 300, "300 tasks", patience=120)
     assert (tmp_path / "ran").read_text() == "x\n" * 300
+
+
+ONLY_WITH_ALL = pytest.mark.skipif(not os.environ.get("LONGSHIP_TEST_ALL"), reason="takes as long as a lease: --all")
+
+
+@ONLY_WITH_ALL
+@pytest.mark.parametrize("late", ["finished", "still running"])
+def test_a_pilot_that_was_stopped_for_longer_than_its_lease_does_not_count_twice(hub, tmp_path, late):
+    """The job goes on elsewhere and is committed there; then the first pilot wakes, with an attempt that has finished
+    meanwhile or has not."""
+    hub.start()
+    first, go = tmp_path / "first", tmp_path / "go"
+    script = (f"if [ ! -e {first} ]; then touch {first}; while [ ! -e {go} ]; do sleep 0.1; done; echo late > out.txt; "
+              f"exit; fi; echo done > out.txt")
+    job = job_file(tmp_path / "job", script)
+    job.write_text(job.read_text() + "[needs]\nthreads_per_rank = 1\n")  # there is room for another beside it
+    name = submit(hub, job)
+    wait_until(first.exists, "the first attempt")
+    hub.wait(name, "running")
+    stopped = [int(line.split()[0]) for line in pilots(tmp_path) if "/pilots/" in line.split(" pilot ")[1]]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    shown = check_committed_once(hub, name, patience=150)
+    assert [a["outcome"] for a in shown["attempts"]] == ["lost", "finished"]
+    assert "has not been heard of for 75 seconds" in shown["attempts"][0]["reason"]
+    if late == "finished":
+        go.touch()
+        wait_until(lambda: not [p for p in marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}") if "work.sh" in p],
+                   "the first attempt's rank to end")
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: not pilots(tmp_path), "all pilots to leave")
+    shown = check_committed_once(hub, name)
+    assert [a["outcome"] for a in shown["attempts"]] == ["lost", "finished"]
+    assert (shown["attempt"], (tmp_path / "job" / "ran").read_text()) == (2, "x\nx\n")
+    if late == "finished":
+        assert "does not count" in json.dumps(shown["events"])
