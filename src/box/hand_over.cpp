@@ -44,6 +44,7 @@ Received receive(int socket, std::span<std::byte> bytes) {
   do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (size < 0 && errno == EINTR);
   Received received;
+  received.timed_out = size < 0 && errno == EAGAIN;
   const cmsghdr* header = size > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS)
     for (std::size_t at = 0; at + sizeof(int) <= header->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -122,14 +121,13 @@ void keep_image(Meeting& meeting, int image, const Identity& identity, std::chro
     Pipe ended = make_pipe();
     std::thread server;
     if (mounted.fuse) server = serve(std::move(mounted.fuse), image, std::move(ended.write));
-    bool first = true, alone = false;
-    const auto give = [&](int peer) {
-      give_mount(peer, mounted.root.get(), answer);
-      if (!std::exchange(first, false)) return;
-      alone = leave_host();  // only now: it takes time, and the first waits
+    bool alone = false;
+    const auto give = [&](int peer) { give_mount(peer, mounted.root.get(), answer); };
+    const auto later = [&] {  // it takes time, and the first box waits
+      alone = leave_host();
       if (mounted.way == Way::kernel) give_back_memory();
     };
-    keep_open(meeting, {.give = give, .linger = linger, .stop = ended.read.get()});
+    keep_open(meeting, {.give = give, .linger = linger, .stop = ended.read.get(), .later = later});
     mounted.root.reset();
     ::umount2((std::string(alone ? "" : workshop) + place).c_str(), MNT_DETACH);
     if (server.joinable()) server.join();  // from here on the boxes alone keep the mount

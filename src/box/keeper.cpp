@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -38,6 +40,14 @@ void unbind() {
   cpu_set_t all;
   std::fill_n(reinterpret_cast<unsigned char*>(&all), sizeof all, static_cast<unsigned char>(0xff));
   ::sched_setaffinity(0, sizeof all, &all);
+}
+
+// One for each that is inside.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // A process that is inside; watched without being its parent.
@@ -68,6 +78,7 @@ class Keeper {
     for (;;) {
       const bool stopped = wait_for_news();
       let_in();
+      do_later();
       std::erase_if(members_, [](const Member& member) { return member.gone(); });
       if (!members_.empty()) empty_since_.reset();
       if (members_.empty() && !empty_since_) empty_since_ = Clock::now();
@@ -92,7 +103,7 @@ class Keeper {
     }
     const auto wait = left();
     int patience = wait ? static_cast<int>(std::max(*wait, refused_ ? soon : milliseconds(0)).count()) : -1;
-    if (ask_again) patience = static_cast<int>(soon.count());
+    if (ask_again || (later_at_ && !wait)) patience = static_cast<int>(soon.count());
     ::poll(polled.data(), polled.size(), patience);
     refused_ = wait == milliseconds(0);  // it was time, but the name was not free to be given up
     return polled[1].revents != 0;
@@ -105,12 +116,22 @@ class Keeper {
     return std::max(linger_ - passed, milliseconds(0));
   }
 
+  void do_later() {
+    if (!later_at_ || Clock::now() < *later_at_) return;
+    later_at_.reset();
+    hospitality_.later();
+  }
+
   void let_in() {
     for (;;) {
       pollfd polled{meeting_.listening(), POLLIN, 0};
       if (::poll(&polled, 1, 0) <= 0) return;
       const Fd peer(::accept4(meeting_.listening(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!peer || !is_own_peer(peer.get())) continue;
+      if (!peer) {  // out of descriptors, until somebody leaves
+        ::poll(nullptr, 0, static_cast<int>(soon.count()));
+        return;
+      }
+      if (!is_own_peer(peer.get())) continue;
       ucred who{};
       socklen_t size = sizeof who;
       ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size);
@@ -118,6 +139,7 @@ class Keeper {
       hospitality_.give(peer.get());
       empty_since_.reset();
       linger_ = hospitality_.linger;
+      if (hospitality_.later && !std::exchange(received_, true)) later_at_ = Clock::now() + soon;
     }
   }
 
@@ -129,8 +151,8 @@ class Keeper {
   const Hospitality& hospitality_;
   milliseconds linger_;
   std::vector<Member> members_;
-  std::optional<Clock::time_point> empty_since_;
-  bool refused_ = false;
+  std::optional<Clock::time_point> empty_since_, later_at_;
+  bool refused_ = false, received_ = false;
 };
 
 }  // namespace
@@ -158,6 +180,7 @@ void start_keeper(const std::function<void()>& work) {
     ::prctl(PR_SET_NAME, keeper_name);
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
     unbind();
+    allow_many_descriptors();
     try {
       work();
     } catch (const std::exception&) {

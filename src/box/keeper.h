@@ -20,6 +20,7 @@ struct Hospitality {
   pid_t first = 0;                      // inside already
   std::chrono::milliseconds linger{0};  // how long it waits for the next one
   int stop = -1;                        // a descriptor: readable when there is nothing to give any more
+  std::function<void()> later = {};     // once, when the first guest has been inside for a moment
 };
 
 // Returns when the name has been given up; who came in the last moment has been let in.

@@ -75,8 +75,14 @@ std::chrono::milliseconds linger() {
 
 // False: the keeper hung up.
 bool take(int connection, const Identity& wanted, SharedMount& shared) {
+  constexpr timeval patience = {.tv_sec = 5, .tv_usec = 0};
+  ::setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   Answer answer;
   auto received = receive(connection, std::as_writable_bytes(std::span(&answer, 1)));
+  if (received.timed_out) {
+    shared.obstacle = "the process that keeps the mount does not answer";
+    return true;
+  }
   if (!received.complete) return false;
   if (answer.identity != wanted)
     shared.obstacle = "another image has the same short name";

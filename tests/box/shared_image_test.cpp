@@ -289,6 +289,23 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   EXPECT_EQ(run("true").code, 0);
 }
 
+TEST_P(SharedImageTest, AKeeperThatDoesNotMoveHoldsNobodyUp) {
+  if (std::string(GetParam()) == "fuse" && ::geteuid() == 0)
+    GTEST_SKIP() << "once is enough: it waits seconds";
+  linger_ = "600";
+  EXPECT_EQ(run("true").code, 0);
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  ::kill(keeper[0], SIGSTOP);
+  const auto said = run("cat marker");
+  EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone: the process that keeps the mount does not "
+                                   "answer"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+  ::kill(keeper[0], SIGKILL);
+  linger_ = "0";
+  EXPECT_EQ(run("true").code, 0);
+}
+
 TEST_P(SharedImageTest, ADirectoryThatOthersMayEnterIsNotUsed) {
   fs::create_directory(meeting_);
   fs::permissions(meeting_, fs::perms(0755));
