@@ -61,5 +61,6 @@ def test_outside_of_a_job_the_library_is_not_even_loaded():
                   LONGSHIP_LIBRARY="/no/such/library") == "False\n"
 
 
-def test_a_record_that_cannot_be_written_does_not_stop_the_training():
-    python("import longship\nlongship.progress(1, loss=1)", LONGSHIP_RECORD="/no/such/directory")
+def test_a_record_that_cannot_be_written_does_not_stop_the_training(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    python("import longship\nlongship.progress(1, loss=1)", LONGSHIP_RECORD=str(tmp_path / "file" / "record"))
