@@ -25,8 +25,7 @@ thread_local std::string last_error;
 // it away from under them.
 std::mutex session_mutex;
 std::shared_ptr<Session> the_session;
-std::weak_ptr<Session> last_session;  // may still be in use by another thread after a shutdown
-abi::Recording own_recording;         // while there is none; with the mutex
+abi::Recording own_recording;  // until there is one; with the mutex
 
 // Results of all-gathers between their wait and their reading.
 std::mutex gathered_mutex;
@@ -65,7 +64,6 @@ bool with_writer(Work work) {
     work(*current->writer());
     return true;
   }
-  if (!last_session.expired()) return false;
   auto* const writer = own_recording.writer();
   if (writer != nullptr) work(*writer);
   return writer != nullptr;
@@ -131,11 +129,10 @@ int longship_init(void) {
   return guarded([]() -> int {
     const std::lock_guard lock(session_mutex);
     if (the_session) return LONGSHIP_OK;
-    const char* const record = std::getenv("LONGSHIP_RECORD");
-    own_recording.close();
-    the_session = std::make_shared<Session>(world_from_environment(), record == nullptr ? "" : record,
-                                            options_from_environment());
-    last_session = the_session;
+    const char* const variable = std::getenv("LONGSHIP_RECORD");
+    const std::string record = variable == nullptr ? "" : variable;
+    own_recording.give_up(record);
+    the_session = std::make_shared<Session>(world_from_environment(), record, options_from_environment());
     return LONGSHIP_OK;
   });
 }

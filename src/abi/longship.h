@@ -85,7 +85,7 @@ LONGSHIP_API int longship_barrier(const char* name);
 /* The time as spans take it, in nanoseconds. */
 LONGSHIP_API int64_t longship_now(void);
 /* For the report: this thread was busy with that, and what the script measured at the end of a step. Without
- * LONGSHIP_RECORD these do nothing. They need no longship_init. */
+ * LONGSHIP_RECORD these do nothing, nor after longship_shutdown; they need no longship_init. */
 LONGSHIP_API int longship_recording(void); /* 1 or 0 */
 LONGSHIP_API int longship_span(int activity, const char* name, int64_t begin, int64_t end);
 LONGSHIP_API int longship_metrics(uint64_t step, uint64_t steps, const char* const* names,

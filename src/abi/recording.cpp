@@ -29,9 +29,15 @@ record::Writer* Recording::writer() noexcept {
 void Recording::open() {
   process_ = ::getpid();  // whatever comes of it: it is not tried again at every step
   const char* const directory = std::getenv("LONGSHIP_RECORD");
-  if (directory == nullptr || *directory == '\0') return;
+  if (directory == nullptr || *directory == '\0' || directory == given_up_) return;
   const auto world = collective::world_from_environment();
+  if (record::Writer::is_taken(directory, world.rank)) return;  // we are a helper of the process that trains
   writer_ = record::Writer::open(directory, {world.rank, world.size, world.local_rank, world.node});
+}
+
+void Recording::give_up(const std::string& directory) {
+  close();
+  given_up_ = directory;
 }
 
 void Recording::close() noexcept {

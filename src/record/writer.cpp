@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <mutex>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/record_log.h"
 #include "block.h"
 #include "reader.h"
@@ -46,7 +50,9 @@ struct NameHash {
 // again before it goes.
 class LogWriter final : public Writer {
  public:
-  LogWriter(const std::filesystem::path& path, const Identity& identity) : log_(path) {
+  LogWriter(const std::filesystem::path& path, const Identity& identity)
+      : log_(path), lock_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    ::flock(lock_.get(), LOCK_EX | LOCK_NB);
     block_.begin(now());
     (void)lane();  // the opening thread is lane 0
     start_session(identity);
@@ -251,10 +257,20 @@ class LogWriter final : public Writer {
 
   std::mutex writing_;
   RecordLogWriter log_;
+  const Fd lock_;  // for is_taken()
   const pid_t owner_ = ::getpid();
 };
 
 }  // namespace
+
+bool Writer::is_taken(const std::filesystem::path& directory, int rank) noexcept {
+  try {
+    const Fd log(::open(log_path(directory, rank).c_str(), O_RDWR | O_CLOEXEC));
+    return log && ::flock(log.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 std::unique_ptr<Writer> Writer::open(const std::filesystem::path& directory, const Identity& identity,
                                      std::string* problem) noexcept {

@@ -32,6 +32,9 @@ class Writer {
                                                     const Identity& identity,
                                                     std::string* problem = nullptr) noexcept;
   virtual ~Writer() = default;  // flushes
+  // Another process has this rank's log open for writing, as far as the file system knows: two would spoil
+  // it.
+  [[nodiscard]] static bool is_taken(const std::filesystem::path& directory, int rank) noexcept;
 
   // From begin to end the calling thread did `activity`. Names are few and repeat: each is stored once. Time
   // of the training thread that no span covers counts as compute: record what it was *blocked* in. A thread

@@ -108,6 +108,19 @@ def test_small_tasks_leave_files_only_if_they_say_something(pilot, spool):
     assert not (spool.pilot / "work").exists()
 
 
+def test_a_small_task_whose_words_cannot_be_kept_has_not_finished(pilot, spool):
+    spool.attempt("sea-1.1").mkdir()
+    (spool.attempt("sea-1.1") / "output").write_text("in the way")
+    spool.log.append(spool.take("sea-1.1", spool.job("echo hello", launch="single")),
+                     spool.take("sea-2.1", spool.job("echo hello", launch="single")), {"kind": "leave"})
+    assert end(pilot())[0] == 0
+    ended = {m["attempt"]: m for m in spool.said("ended")}
+    assert ended["sea-1.1"]["outcome"] == "lost"
+    assert "what it said could not be kept: cannot make " in ended["sea-1.1"]["reason"]
+    assert ended["sea-2.1"]["outcome"] == "finished"
+    assert (spool.attempt("sea-2.1") / "output" / "rank-00000.out").read_text() == "hello\n"
+
+
 @pytest.mark.parametrize("launch", ["ranks", "single"])
 def test_stop_of_a_running_attempt(pilot, spool, launch):
     spool.log.append(spool.take("sea-1.1", spool.job(WAIT_FOR_EVER, launch=launch)))
