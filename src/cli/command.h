@@ -23,6 +23,7 @@ void add_box(CLI::App& app, Context& context);
 void add_launch(CLI::App& app, Context& context);
 
 // In the other one, which has every library.
+void add_check(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
 void add_doctor(CLI::App& app, Context& context);
 void add_image(CLI::App& app, Context& context);

@@ -2,7 +2,8 @@
 // One connection: reads a head, asks route() what is to be done, does it. What it waits for is the other side
 // or the hub; blobs are read and written by the piece. A part of server.cpp.
 //
-// What is awaited has a name: with a conditional expression within co_await uploads were seen to crash (GCC 12).
+// What is awaited has a name: with a conditional expression within co_await uploads were seen to crash (GCC
+// 12).
 #pragma once
 #include "server_shared.h"  // first: see there
 
