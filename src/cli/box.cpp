@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "box/host_mpi.h"
 #include "chosen_image.h"
 #include "command.h"
 #include "installation.h"
@@ -17,7 +18,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory, join;
+  std::string directory, join, mpi = "image";
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -50,9 +51,11 @@ box::Spec spec_of(const Words& words, const ChosenImage& image) {
 
 void run(const Words& words) {
   const ChosenImage image = choose_image(words.image);
-  const box::Spec spec = spec_of(words, image);
+  box::Spec spec = spec_of(words, image);
   Environment chosen;
   for (const auto& word : words.environment) chosen.insert(parse_variable(word));
+  if (words.mpi != "image")
+    box::let_in_host_mpi(words.mpi, facts_for_libraries(image), image.config.environment, spec, chosen);
   const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
   const auto command = command_of(words, image.config);
   box::enter(spec);
@@ -82,6 +85,14 @@ void declare(CLI::App& command, Words& words) {
           "--join", words.join,
           "Share the box with all that are started under this name, as the ranks of an MPI program do")
       ->type_name("NAME");
+  command
+      .add_option("--mpi", words.mpi,
+                  "Whose MPI programs use: the image's own (image), or the host's (host, or its library)")
+      ->type_name("image|host|PATH")
+      ->check([](const std::string& word) {
+        const bool known = word == "image" || word == "host" || word.starts_with('/');
+        return known ? std::string() : "not image, host or the path of a library";
+      });
   command.add_flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
   command.add_flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.add_flag("--no-home", words.no_home, "Without the home directory");
@@ -126,7 +137,8 @@ void add_box(CLI::App& app, Context& context) {
       examples("  longship box debian-torch -- python3 -c 'import torch'\n"
                "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
                "  longship box -w --fake-root debian -- apt-get install hello\n"
-               "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n") +
+               "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n"
+               "  srun --mpi=pmi2 longship box --join ring --mpi host mpi-ring:mpich ring\n") +
       "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
       "with / or a dot. Without PROGRAM the image's own starts, or a shell.");
