@@ -10,6 +10,7 @@
 #include "chosen_image.h"
 #include "command.h"
 #include "installation.h"
+#include "launch/gpus.h"
 #include "store/store.h"
 
 namespace longship::cli {
@@ -18,7 +19,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory, join, mpi = "image";
+  std::string directory, join, mpi = "image", gpus;
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -56,6 +57,8 @@ void run(const Words& words) {
   for (const auto& word : words.environment) chosen.insert(parse_variable(word));
   if (words.mpi != "image")
     box::let_in_host_mpi(words.mpi, facts_for_libraries(image), image.config.environment, spec, chosen);
+  if (!words.gpus.empty())
+    launch::let_in_gpus(words.gpus, facts_for_libraries(image), image.config.environment, spec, chosen);
   const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
   const auto command = command_of(words, image.config);
   box::enter(spec);
@@ -93,6 +96,10 @@ void declare(CLI::App& command, Words& words) {
         const bool known = word == "image" || word == "host" || word.starts_with('/');
         return known ? std::string() : "not image, host or the path of a library";
       });
+  command
+      .add_option("--gpus", words.gpus,
+                  "Let GPUs in with the driver's libraries, by CDI files; none hides them from programs")
+      ->type_name("all|none|0,1|…");
   command.add_flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
   command.add_flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.add_flag("--no-home", words.no_home, "Without the home directory");
@@ -136,6 +143,7 @@ void add_box(CLI::App& app, Context& context) {
   command->footer(
       examples("  longship box debian-torch -- python3 -c 'import torch'\n"
                "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
+               "  longship box --gpus all debian-torch -- python3 train.py\n"
                "  longship box -w --fake-root debian -- apt-get install hello\n"
                "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n"
                "  srun --mpi=pmi2 longship box --join ring --mpi host mpi-ring:mpich ring\n") +
