@@ -76,6 +76,8 @@ batch::Pilot request_of(const site::Site& site, const Made& made, const std::fil
   pilot.memory = share.memory;
   if (!made.shape.account.empty()) pilot.account = made.shape.account;
   pilot.command = {program.native(), "pilot", directory.native()};
+  if (const auto& mpi = site.host.mpi; mpi && mpi->let_in)
+    pilot.environment["LONGSHIP_MPI"] = mpi->library.empty() ? "host" : mpi->library;
   pilot.output = directory / "batch.out";
   pilot.directory = directory;
   return pilot;

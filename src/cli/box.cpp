@@ -5,10 +5,13 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "box/host_mpi.h"
 #include "chosen_image.h"
 #include "command.h"
 #include "installation.h"
+#include "launch/gpus.h"
 #include "parse.h"
 #include "store/store.h"
 
@@ -18,7 +21,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory, join;
+  std::string directory, join, mpi = "image", gpus;
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -49,11 +52,21 @@ box::Spec spec_of(const Words& words, const ChosenImage& image) {
   return spec;
 }
 
+void check_mpi(const std::string& word) {
+  if (word != "image" && word != "host" && !word.starts_with('/'))
+    throw Error(Failure::usage, "--mpi {}: not image, host or the path of a library", printable(word));
+}
+
 void run(const Words& words) {
+  check_mpi(words.mpi);
   const ChosenImage image = choose_image(words.image);
-  const box::Spec spec = spec_of(words, image);
+  box::Spec spec = spec_of(words, image);
   Environment chosen;
   for (const auto& word : words.environment) chosen.insert(parse_variable(word));
+  if (words.mpi != "image")
+    box::let_in_host_mpi(words.mpi, facts_for_libraries(image), image.config.environment, spec, chosen);
+  if (!words.gpus.empty())
+    launch::let_in_gpus(words.gpus, facts_for_libraries(image), image.config.environment, spec, chosen);
   const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
   const auto command = command_of(words, image.config);
   box::enter(spec);
@@ -70,6 +83,12 @@ void declare(Command& command, Words& words) {
   command.option("--join", words.join,
                  "Share the box with all that are started under this name, as the ranks of an MPI program do",
                  {.value = "NAME"});
+  command.option("--mpi", words.mpi,
+                 "Whose MPI programs use: the image's own (image), or the host's (host, or its library)",
+                 {.value = "image|host|PATH"});
+  command.option("--gpus", words.gpus,
+                 "Let GPUs in with the driver's libraries, by CDI files; none hides them from programs",
+                 {.value = "all|none|0,1|…"});
   command.flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
   command.flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.flag("--no-home", words.no_home, "Without the home directory");
@@ -119,8 +138,10 @@ void add_box(Command& app, Context&) {
       examples(
           "  longship box debian-torch -- python3 -c 'import torch'\n"
           "  longship box --bind /scratch/data:/data:ro ./rootfs ls /data\n"
+          "  longship box --gpus all debian-torch -- python3 train.py\n"
           "  longship box -w --fake-root debian -- apt-get install hello\n"
-          "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n") +
+          "  srun --mpi=pmix longship box --join ring mpi-ring:openmpi ring\n"
+          "  srun --mpi=pmi2 longship box --join ring --mpi host mpi-ring:mpich ring\n") +
       "\nlongship box [OPTIONS] IMAGE [OPTIONS] [--] [PROGRAM [ARGUMENTS...]]\n"
       "IMAGE is a name (longship image ls), or the path of a directory or SquashFS file, which begins\n"
       "with / or a dot. Without PROGRAM the image's own starts, or a shell.";

@@ -20,6 +20,7 @@ void add_box(Command& app, Context& context);
 void add_launch(Command& app, Context& context);
 
 // In the other one, which has every library.
+void add_check(Command& app, Context& context);
 void add_completion(Command& app, Context& context);
 void add_doctor(Command& app, Context& context);
 void add_image(Command& app, Context& context);

@@ -31,6 +31,14 @@ std::string lines(const std::map<std::string, std::string>& texts) {
   return all;
 }
 
+// "cuda 11.8, torch 1.13.1"
+std::string words(const std::map<std::string, std::string>& software) {
+  std::vector<std::string> all;
+  for (const auto& [name, version] : software)
+    all.push_back(printable(version.empty() ? name : name + " " + version));
+  return join(all, ", ");
+}
+
 void list(const Context& context) {
   const auto images = store::Store().list();
   if (context.json) {
@@ -68,6 +76,7 @@ void show(const Context& context, const std::string& name) {
   row("architecture", image.facts.architecture);
   row("C library", image.facts.libc);
   row("MPI", image.facts.mpi);
+  if (image.facts.software) row("software", words(*image.facts.software));
   row("files", std::to_string(image.files));
   row("size", formats::human_bytes(image.size));
   row("made", date(image.created));

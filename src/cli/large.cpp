@@ -25,6 +25,7 @@ int main(int count, char** words) {
   add_launch(app, context);
   add_report(app, context);
   add_image(app, context);
+  add_check(app, context);
   add_box(app, context);
   add_up(app, context);
   add_hub(app, context);

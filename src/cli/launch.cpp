@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "box/host_mpi.h"
 #include "chosen_image.h"
 #include "command.h"
 #include "formats/document.h"
@@ -23,7 +24,7 @@ struct Options {
   int ranks = 0, per_node = 0, nodes = 0, threads = 0;
   std::string image, output, record;
   std::vector<std::string> binds, variables, command;
-  bool no_prefix = false, no_bind = false, mpi = false, helper = false;
+  bool no_prefix = false, no_bind = false, mpi = false, host_mpi = false, helper = false;
 };
 
 void declare(Command& command, Options& options) {
@@ -38,7 +39,7 @@ void declare(Command& command, Options& options) {
                  {.range = Range{1, 1'000'000}});
   command.option("--image", options.image, "Run in this image: its name, a directory or a SquashFS file");
   command.option("--bind", options.binds, "Let FROM[:TO[:ro]] into the box; may be repeated",
-                 {.needs = "--image", .one_each = true});
+                 {.needs = {"--image"}, .one_each = true});
   command.option("--env", options.variables, "Set NAME=VALUE for the ranks; may be repeated",
                  {.one_each = true});
   command.option("--output", options.output, "Also keep each rank's output in files in this directory");
@@ -46,6 +47,9 @@ void declare(Command& command, Options& options) {
   command.flag("--no-prefix", options.no_prefix, "Output as it is, without [rank]");
   command.flag("--no-bind", options.no_bind, "Leave it to the system which cores a rank runs on");
   command.flag("--mpi", options.mpi, "The command is an MPI program: srun or mpiexec starts its ranks");
+  command.flag("--host-mpi", options.host_mpi,
+               "With --mpi: the host's MPI takes the place of the image's; also LONGSHIP_MPI=host",
+               {.needs = {"--mpi", "--image"}});
   command.flag("--node-helper", options.helper, "", {.hidden = true});  // what we start on the other nodes
   command.footer =
       "The command that every rank runs, CMD..., follows the options, after \"--\" if you like. Each rank\n"
@@ -57,7 +61,8 @@ void declare(Command& command, Options& options) {
           "  longship launch -n 4 python3 train.py\n"
           "  longship launch -n 4 --image debian-torch python3 train.py --epochs 3\n"
           "  salloc -N 2 longship launch --per-node 2 python3 train.py\n"
-          "  salloc -N 2 longship launch --mpi --per-node 2 --image mpi-ring:openmpi ring\n");
+          "  salloc -N 2 longship launch --mpi --per-node 2 --image mpi-ring:openmpi ring\n"
+          "  salloc -N 2 longship launch --mpi --host-mpi --per-node 2 --image mpi-ring:mpich ring\n");
 }
 
 std::filesystem::path made_directory(const std::string& path) {
@@ -95,6 +100,14 @@ std::string mpi_of(const Options& options) {
   return options.image.empty() ? std::string() : choose_image(options.image).facts.mpi;
 }
 
+void choose_mpi(const Options& options, launch::Plan& plan) {
+  auto which = box::mpi_of_site(current_environment());
+  if (options.host_mpi && which == "image") which = "host";
+  if (which != "image")
+    box::let_in_host_mpi(which, facts_for_libraries(choose_image(options.image)), plan.box->environment,
+                         plan.box->spec, plan.environment);
+}
+
 launch::Plan plan_of(const Options& options, const std::optional<launch::Allocation>& allocation) {
   launch::Plan plan;
   plan.command = options.command;
@@ -114,6 +127,7 @@ launch::Plan plan_of(const Options& options, const std::optional<launch::Allocat
     plan.environment.emplace("PYTHONPATH", launch::with_python_path(ours, current_environment()));
   } else {
     plan.box = boxed(options);
+    if (options.mpi) choose_mpi(options, plan);
     plan.environment.emplace("PYTHONPATH",
                              launch::with_python_path("/opt/longship/python", plan.box->environment));
   }

@@ -52,7 +52,7 @@ void declare(const Command& command, CLI::App& app) {
   }
   for (const auto& [option, rules] : declared) {  // now that all names are known
     if (!rules->excludes.empty()) option->excludes(rules->excludes);
-    if (!rules->needs.empty()) option->needs(rules->needs);
+    for (const auto& name : rules->needs) option->needs(name);
   }
   app.footer(command.footer);
   if (command.action_on_rest) app.prefix_command();

@@ -48,7 +48,7 @@ struct Rules {
   std::optional<Range> range = {};
   std::vector<std::string> choices = {};  // nothing else is accepted
   std::string excludes = {};              // "--rank": not together with it
-  std::string needs = {};                 // "--image": only together with it
+  std::vector<std::string> needs = {};    // "--image": only together with it
   char separator = 0;                     // ',': "a,b" are two values
   bool one_each = false;                  // several as "--env A --env B", never "--env A B"
   bool show_default = false;              // --help tells what it is without the option

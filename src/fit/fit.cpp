@@ -7,13 +7,15 @@
 #include <array>
 #include <utility>
 
+#include "cuda.h"
+
 namespace longship::fit {
 namespace {
 
 Finding judge_architecture(const ImageFacts& image, const HostFacts& host) {
   const auto wanted = kernel_architecture(image.architecture), given = kernel_architecture(host.architecture);
   if (wanted == given) return {"architecture", Fit::good, fmt::format("both are {}", given), ""};
-  return {"architecture", Fit::none, fmt::format("the image is for {}, this machine is {}", wanted, given),
+  return {"architecture", Fit::none, fmt::format("the image is for {}, {} is {}", wanted, host.name, given),
           fmt::format("build the image on a machine that is {}, or pull its variant for that", given)};
 }
 
@@ -41,11 +43,10 @@ Finding judge_kernel(const Version& least, const HostFacts& host) {
     return {"kernel", Fit::good,
             fmt::format("Linux {}, and the image's C library needs {}", host.kernel.text(), least.text()),
             ""};
-  return {
-      "kernel", Fit::none,
-      fmt::format("the image's C library stops with \"kernel too old\" before Linux {}, this machine has {}",
-                  least.text(), host.kernel.text()),
-      "start from an older distribution's image"};
+  return {"kernel", Fit::none,
+          fmt::format("the image's C library stops with \"kernel too old\" before Linux {}, {} has {}",
+                      least.text(), host.name, host.kernel.text()),
+          "start from an older distribution's image"};
 }
 
 std::string name_of(std::string_view family) {
@@ -78,6 +79,53 @@ Finding judge_mpi(const ImageFacts& image, const HostFacts& host) {
   return {"MPI", Fit::good, fmt::format("{}, started through {}", image.mpi, wanted), ""};
 }
 
+// Since these releases a PMIx client speaks to servers of other versions; before, only to its own. (The
+// matrix of OMPI's wiki, "PMIx to PMIx compatibility".)
+bool speaks_to_others(const Version& client) {
+  if (client < Version(2, 0)) return client >= Version(1, 2, 5);
+  if (client < Version(2, 1)) return client >= Version(2, 0, 3);
+  return client >= Version(2, 1, 1);
+}
+
+// The majors in "pmix_v3", "pmix_v4"; nothing if the launcher does not tell.
+std::vector<int> pmix_servers(const HostFacts& host) {
+  constexpr std::string_view before = "pmix_v";
+  std::vector<int> majors;
+  for (const auto& word : host.pmi)
+    if (word.starts_with(before))
+      if (const auto version = Version::parse(std::string_view(word).substr(before.size())))
+        majors.push_back(version->first());
+  return majors;
+}
+
+Finding judge_pmix(const Version& client, const HostFacts& host) {
+  const auto servers = pmix_servers(host);
+  const auto newest = servers.empty() ? client.first() : *std::max_element(servers.begin(), servers.end());
+  const bool same = std::find(servers.begin(), servers.end(), client.first()) != servers.end();
+  const auto of_host = servers.empty() ? std::string("PMIx") : fmt::format("PMIx {}", newest);
+  if (servers.empty() || same || (speaks_to_others(client) && newest >= 2))
+    return {"PMIx", Fit::good, fmt::format("the image has {}, the launcher {}", client.text(), of_host), ""};
+  return {"PMIx", Fit::none,
+          fmt::format("the image has PMIx {}, which does not speak to the launcher's PMIx {}", client.text(),
+                      newest),
+          newest < 2 ? "ask the centre for a Slurm with a newer PMIx, or build a variant with MPICH, for pmi2"
+                     : fmt::format("build the image with PMIx {} (or at least 2.1.1)", newest)};
+}
+
+// Libraries of the host that are let in run with the image's C library.
+Finding judge_host_mpi(const Version& glibc, const HostFacts& host) {
+  const auto& wanted = *host.mpi_glibc;
+  if (glibc >= wanted)
+    return {"host MPI", Fit::good,
+            fmt::format("can be let in: it wants GLIBC_{}, the image has {}", wanted.text(), glibc.text()),
+            ""};
+  return {"host MPI", host.lets_mpi_in ? Fit::none : Fit::limited,
+          fmt::format("the MPI of the site cannot be let in: it wants GLIBC_{}, the image has glibc {}",
+                      wanted.text(), glibc.text()),
+          fmt::format("use the image's own MPI, or build the image on a distribution with glibc {} or newer",
+                      wanted.text())};
+}
+
 }  // namespace
 
 std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host, bool mpi_job) {
@@ -86,7 +134,32 @@ std::vector<Finding> verdict(const ImageFacts& image, const HostFacts& host, boo
   if (image.least_kernel) findings.push_back(judge_kernel(*image.least_kernel, host));
   findings.push_back(judge_library(image));
   if (mpi_job) findings.push_back(judge_mpi(image, host));
+  if (mpi_job && image.pmix && pmi_of(mpi_family(image.mpi)) == "pmix" && offers(host.pmi, "pmix"))
+    findings.push_back(judge_pmix(*image.pmix, host));
+  if (mpi_job && image.glibc && host.mpi_glibc && mpi_family(image.mpi) == mpi_family(host.mpi))
+    findings.push_back(judge_host_mpi(*image.glibc, host));
+  if (image.cuda && host.driver) findings.push_back(judge_cuda(*image.cuda, *host.driver));
   return findings;
+}
+
+ImageFacts image_facts(std::string_view architecture, std::string_view libc, std::string_view mpi,
+                       const std::optional<Software>& software) {
+  constexpr std::string_view glibc = "glibc ";
+  ImageFacts facts;
+  facts.architecture = architecture;
+  if (libc.starts_with(glibc)) facts.glibc = Version::parse(libc.substr(glibc.size()));
+  facts.mpi = mpi;
+  if (!software) return facts;
+  facts.looked_for_software = true;
+  const auto version_of = [&](const char* name) -> std::optional<Version> {
+    const auto found = software->find(name);
+    return found == software->end() ? std::nullopt : Version::parse(found->second);
+  };
+  facts.libstdcxx = version_of("libstdc++");
+  facts.pmix = version_of("pmix");
+  facts.cuda = version_of("cuda");
+  if (const auto abi = software->find("mpi-abi"); abi != software->end()) facts.mpi_abi = abi->second;
+  return facts;
 }
 
 Fit worst(std::span<const Finding> findings) {

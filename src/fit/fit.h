@@ -2,6 +2,7 @@
 // Does an image run on a host? Facts about both, found by looking (image, site), and the verdict with reason
 // and remedy.
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,13 +21,27 @@ struct ImageFacts {
   std::optional<Version> glibc;         // of the image; nothing: it has another C library, or none
   std::optional<Version> least_kernel;  // what its C library starts on, from the ABI note of its libc.so.6
   std::string mpi = {};                 // "openmpi 4.1.4", "mpich 4.0.2"; empty: none was found
+  std::string mpi_abi = {};             // soname of its MPI, "libmpi.so.40"; empty: not known
+  // Of these nothing means that it has none, if it was looked for at all.
+  bool looked_for_software = false;
+  std::optional<Version> libstdcxx = {}, pmix = {}, cuda = {};
 };
+
+// From the words of the store's records: "glibc 2.36", "openmpi 4.1.4", {"cuda": "11.8"}.
+using Software = std::map<std::string, std::string>;
+[[nodiscard]] ImageFacts image_facts(std::string_view architecture, std::string_view libc,
+                                     std::string_view mpi, const std::optional<Software>& software);
 
 struct HostFacts {
   std::string architecture;  // as uname tells
   Version kernel;
   std::string mpi = {};               // the site's own, as above; empty: none, or not known
   std::vector<std::string> pmi = {};  // what its launcher speaks: "pmix", "pmi2"; empty: not known
+  std::string name = "this machine";  // for people
+  // What the libraries of the site's MPI want of the image that they are let into, if that is known.
+  std::optional<Version> mpi_glibc = {};
+  bool lets_mpi_in = false;            // it always is let in
+  std::optional<Version> driver = {};  // NVIDIA's; nothing: there is none, or it is not known
 };
 
 enum class Fit {
@@ -36,7 +51,7 @@ enum class Fit {
 };
 
 struct Finding {
-  std::string about;  // "architecture", "C library", "kernel", "MPI"
+  std::string about;  // "architecture", "C library", "kernel", "MPI", "PMIx", "host MPI", "CUDA"
   Fit fit = Fit::good;
   std::string reason;
   std::string remedy;  // empty if nothing needs one

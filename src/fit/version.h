@@ -18,7 +18,8 @@ class Version {
   // there are none.
   [[nodiscard]] static std::optional<Version> parse(std::string_view text);
 
-  [[nodiscard]] std::string text() const;                          // "2.31"
+  [[nodiscard]] std::string text() const;  // "2.31"
+  [[nodiscard]] int first() const { return parts_.empty() ? 0 : parts_[0]; }
   [[nodiscard]] auto operator<=>(const Version&) const = default;  // 2.9 < 2.31, 5.10 == 5.10.0
 
  private:

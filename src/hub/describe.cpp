@@ -250,6 +250,22 @@ Table Describer::site(const Site& site) const {
   return table;
 }
 
+// A site file again, for `longship check`: nodes and software; who may use it, and who pays, stay here.
+Table Describer::whole_site(const Site& site) const {
+  auto table = this->site(site);
+  const auto* known = site.record.description.get();
+  if (site.record.removed || known == nullptr) return table;
+  site::Site shown;
+  shown.name = known->name;
+  shown.spool = known->spool;
+  shown.store = known->store;
+  shown.engine = known->engine;
+  shown.node = known->node;
+  shown.host = known->host;
+  table.set("file", site::to_toml(shown));
+  return table;
+}
+
 Table Describer::why(JobIndex index) {
   const auto& job = state_.job(index);
   Table table;

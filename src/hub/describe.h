@@ -18,6 +18,7 @@ class Describer {
   [[nodiscard]] formats::Table job(JobIndex index);
   [[nodiscard]] formats::Table whole_job(JobIndex index, const std::vector<Note>& history);
   [[nodiscard]] formats::Table site(const Site& site) const;
+  [[nodiscard]] formats::Table whole_site(const Site& site) const;  // with what images are checked against
   [[nodiscard]] formats::Table why(JobIndex index);
 
  private:

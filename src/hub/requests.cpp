@@ -164,7 +164,7 @@ struct Answer {
   }
 
   Maybe operator()(const ShowSite& show) const {
-    return said(200, Describer(step.state, step.now).site(step.state.site(required_site(show.site))));
+    return said(200, Describer(step.state, step.now).whole_site(step.state.site(required_site(show.site))));
   }
 
   Maybe operator()(const AddSite& add) const {

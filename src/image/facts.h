@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an image is, found by looking at a few of its files as they pass: architecture, C library,
-// distribution, MPI.
+// distribution, MPI, and the software of software.h.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,6 +12,7 @@ namespace longship::image {
 
 class FactFinder {
  public:
+  FactFinder() { facts_.software.emplace(); }
   // Whether the content of this member tells something; then it is small enough for memory.
   [[nodiscard]] static bool wants(const Member& member);
   void look(std::string_view path, std::string_view content);

@@ -24,15 +24,9 @@ fit::HostFacts this_host(bool mpi_job) {
   return facts;
 }
 
-// "glibc 2.36", as the store has it.
 fit::ImageFacts facts_of(const store::Image& image) {
-  constexpr std::string_view glibc = "glibc ";
-  fit::ImageFacts facts;
-  facts.architecture = image.facts.architecture;
-  facts.mpi = image.facts.mpi;
-  if (image.facts.libc.starts_with(glibc))
-    facts.glibc = fit::Version::parse(image.facts.libc.substr(glibc.size()));
-  return facts;
+  const auto& facts = image.facts;
+  return fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software);
 }
 
 void check_fit(const store::Image& image, const job::Job& job) {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "box/host_mpi.h"
 #include "formats/archive.h"
 #include "formats/digest.h"
 #include "formats/units.h"
@@ -53,6 +54,15 @@ void set_checkpoints(launch::Plan& plan, const Task& task, bool boxed) {
   plan.environment["LONGSHIP_CHECKPOINT_KEEP"] = std::to_string(task.job.checkpoint->keep);
 }
 
+// A site may want that the ranks use its own MPI.
+void choose_mpi(launch::Plan& plan, const Ground& ground) {
+  const auto which = box::mpi_of_site(current_environment());
+  if (which == "image" || !ground.image) return;
+  const auto& facts = ground.image->facts;
+  box::let_in_host_mpi(which, fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software),
+                       plan.box->environment, plan.box->spec, plan.environment);
+}
+
 launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& ground,
                        const Installation& installation) {
   const job::Job& job = task.job;
@@ -75,6 +85,7 @@ launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& g
                              ground.image ? ground.image->config.environment : Environment{}};
     plan.directory = work_in_the_box;
     plan.record = record_in_the_box;
+    if (job.launch == job::Launch::mpi) choose_mpi(plan, ground);
   }
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "fit/host_mpi.h"
 #include "probe.h"
 
 namespace longship::site {
@@ -56,6 +57,14 @@ std::uint64_t memory() {
   return bytes >> 20 << 20;  // a number that can be read
 }
 
+std::optional<std::string> content_of(const fs::path& path) {
+  try {
+    return read_file(path, 65536);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 int gpus() {
   int count = 0;
   std::error_code failed;
@@ -66,6 +75,18 @@ int gpus() {
       ++count;
   }
   return count;
+}
+
+// Found by following what the libraries need, as when they are let into an image.
+std::optional<fit::Version> glibc_for_mpi(const Answers& answers) {
+  const auto mpi = mpi_of(answers);
+  if (!mpi || mpi->library.empty()) return {};
+  try {
+    const auto wanted = fit::wanted_of(fit::host_mpi(fit::FileTree(), mpi->library, current_environment()));
+    return wanted ? std::optional(wanted->glibc) : std::nullopt;
+  } catch (const Error&) {  // one that there is no recipe for
+    return {};
+  }
 }
 
 }  // namespace
@@ -91,6 +112,8 @@ Answers look() {
   answers.mpirun = said({"mpirun", "--version"});
   answers.mpichversion = said({"mpichversion"});
   answers.libraries = said({fs::exists("/sbin/ldconfig") ? "/sbin/ldconfig" : "ldconfig", "-p"});
+  answers.mpi_glibc = glibc_for_mpi(answers);
+  answers.driver = content_of("/proc/driver/nvidia/version");
   if (find_program("bsub"))
     answers.other_batch = "LSF";
   else if (find_program("qsub"))

@@ -7,6 +7,7 @@
 #include "answers.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "fit/cuda.h"
 #include "formats/units.h"
 #include "store/store.h"
 
@@ -95,13 +96,6 @@ void understand_machine(const Answers& answers, Site& site) {
   site.queues.push_back({.name = "local", .max_nodes = 1, .max_queued = answers.cores});
 }
 
-std::optional<HostMpi> mpi_of(const Answers& answers) {
-  auto mpi = parse_mpi_version(answers.mpirun.value_or(""));
-  if (!mpi) mpi = parse_mpi_version(answers.mpichversion.value_or(""));
-  if (mpi) mpi->library = find_mpi_library(answers.libraries.value_or(""), mpi->family);
-  return mpi;
-}
-
 Comments comments_for(const Site& site, const Answers& answers) {
   const bool slurm = site.batch == Batch::slurm;
   Comments comments;
@@ -148,6 +142,15 @@ Comments comments_for(const Site& site, const Answers& answers) {
 
 }  // namespace
 
+std::optional<HostMpi> mpi_of(const Answers& answers) {
+  auto mpi = parse_mpi_version(answers.mpirun.value_or(""));
+  if (!mpi) mpi = parse_mpi_version(answers.mpichversion.value_or(""));
+  if (!mpi) return mpi;
+  mpi->library = find_mpi_library(answers.libraries.value_or(""), mpi->family);
+  mpi->glibc = answers.mpi_glibc;
+  return mpi;
+}
+
 Site understand(const Answers& answers, const ProbeOptions& options) {
   Site site;
   const bool slurm_answers = !usable_partitions(answers).empty();
@@ -166,6 +169,7 @@ Site understand(const Answers& answers, const ProbeOptions& options) {
   if (answers.glibc.starts_with("glibc "))
     site.host.glibc = fit::Version::parse(std::string_view(answers.glibc).substr(6));
   site.host.mpi = mpi_of(answers);
+  site.host.driver = fit::driver_in(answers.driver.value_or(""));
   if (site.batch == Batch::slurm)
     understand_slurm(answers, site);
   else

@@ -22,8 +22,10 @@ struct Answers {
   std::optional<std::string> config;       // scontrol show config
   std::optional<std::string> mpi_plugins;  // srun --mpi=list
   std::optional<std::string> mpirun, mpichversion;
-  std::optional<std::string> libraries;  // ldconfig -p
-  std::string other_batch;               // "LSF", "PBS": found, and not supported yet
+  std::optional<std::string> libraries;   // ldconfig -p
+  std::optional<std::string> driver;      // /proc/driver/nvidia/version
+  std::optional<fit::Version> mpi_glibc;  // what the libraries of its MPI want
+  std::string other_batch;                // "LSF", "PBS": found, and not supported yet
 };
 
 struct ProbeOptions {
@@ -33,6 +35,7 @@ struct ProbeOptions {
 };
 
 [[nodiscard]] Answers look();
+[[nodiscard]] std::optional<HostMpi> mpi_of(const Answers& answers);  // a part of understand()
 [[nodiscard]] Site understand(const Answers& answers, const ProbeOptions& options = {});
 [[nodiscard]] std::string write(const Site& site, const Answers& answers);
 // All three: the text of a site file.

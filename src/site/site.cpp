@@ -87,12 +87,13 @@ std::optional<fit::Version> read_version(const Fields& fields, std::string_view 
 
 Host read_host(const Fields& site) {
   Host host;
-  const auto fields = site.table("host", {"glibc", "kernel", "pmi", "mpi"});
+  const auto fields = site.table("host", {"glibc", "kernel", "pmi", "driver", "mpi"});
   if (!fields) return host;
   host.glibc = read_version(*fields, "glibc");
+  host.driver = read_version(*fields, "driver");
   host.kernel = read_version(*fields, "kernel");
   host.pmi = read_lines(*fields, "pmi");
-  const auto mpi = fields->table("mpi", {"family", "version", "library"});
+  const auto mpi = fields->table("mpi", {"family", "version", "library", "glibc", "let_in"});
   if (!mpi) return host;
   mpi->required("family");
   host.mpi.emplace();
@@ -100,6 +101,8 @@ Host read_host(const Fields& site) {
       mpi->choice<std::string_view>("family", {{"openmpi", "openmpi"}, {"mpich", "mpich"}}, "");
   host.mpi->version = read_line(*mpi, "version");
   if (mpi->has("library")) host.mpi->library = read_path(*mpi, "library").string();
+  host.mpi->glibc = read_version(*mpi, "glibc");
+  host.mpi->let_in = mpi->flag("let_in", false);
   return host;
 }
 

@@ -30,16 +30,19 @@ struct Node {
 };
 
 struct HostMpi {
-  std::string family;   // "openmpi" or "mpich": the ABI
-  std::string version;  // "4.1.4"; empty: not known
-  std::string library;  // its libmpi.so; empty: not known
+  std::string family;                      // "openmpi" or "mpich": the ABI
+  std::string version;                     // "4.1.4"; empty: not known
+  std::string library;                     // its libmpi.so; empty: not known
+  std::optional<fit::Version> glibc = {};  // what its libraries want of an image that they are let into
+  bool let_in = false;                     // jobs with launch = "mpi" use it instead of the image's own
   [[nodiscard]] bool operator==(const HostMpi&) const = default;
 };
 
 struct Host {
   std::optional<fit::Version> glibc, kernel;
-  std::optional<HostMpi> mpi;    // nothing: there is none
-  std::vector<std::string> pmi;  // what the launcher speaks: "pmix", "pmi2", …
+  std::optional<HostMpi> mpi;               // nothing: there is none
+  std::vector<std::string> pmi;             // what the launcher speaks: "pmix", "pmi2", …
+  std::optional<fit::Version> driver = {};  // of NVIDIA's GPUs
   [[nodiscard]] bool operator==(const Host&) const = default;
 };
 

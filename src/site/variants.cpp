@@ -59,13 +59,8 @@ Verdict no_such_image(const job::Job& job) {
 }  // namespace
 
 fit::ImageFacts facts_of(const store::Image& image) {
-  constexpr std::string_view glibc = "glibc ";
-  fit::ImageFacts facts;
-  facts.architecture = image.facts.architecture;
-  if (image.facts.libc.starts_with(glibc))
-    facts.glibc = fit::Version::parse(std::string_view(image.facts.libc).substr(glibc.size()));
-  facts.mpi = image.facts.mpi;
-  return facts;
+  const auto& facts = image.facts;
+  return fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software);
 }
 
 fit::HostFacts host_facts(const Site& site) {
@@ -75,6 +70,11 @@ fit::HostFacts host_facts(const Site& site) {
   facts.kernel = site.host.kernel.value_or(fit::Version(9999, 0));
   if (site.host.mpi) facts.mpi = std::string(trim(site.host.mpi->family + " " + site.host.mpi->version));
   facts.pmi = site.host.pmi;
+  if (site.host.mpi) {
+    facts.mpi_glibc = site.host.mpi->glibc;
+    facts.lets_mpi_in = site.host.mpi->let_in;
+  }
+  facts.driver = site.host.driver;
   return facts;
 }
 

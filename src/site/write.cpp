@@ -86,11 +86,14 @@ void write(Writer& to, const Host& host) {
   if (host.glibc) to.text("glibc", host.glibc->text());
   if (host.kernel) to.text("kernel", host.kernel->text());
   to.words("pmi", host.pmi);
+  if (host.driver) to.text("driver", host.driver->text());
   if (!host.mpi) return;
   to.table("[host.mpi]", "host.mpi");
   to.text("family", host.mpi->family);
   to.text("version", host.mpi->version);
   to.text("library", host.mpi->library);
+  if (host.mpi->glibc) to.text("glibc", host.mpi->glibc->text());
+  if (host.mpi->let_in) to.line("let_in", "true");
 }
 
 void write(Writer& to, const Queue& queue) {
@@ -137,11 +140,14 @@ Table table_of(const Host& host) {
   if (host.glibc) table.set("glibc", host.glibc->text());
   if (host.kernel) table.set("kernel", host.kernel->text());
   table.set("pmi", words_of(host.pmi));
+  if (host.driver) table.set("driver", host.driver->text());
   if (!host.mpi) return table;
   Table mpi;
   mpi.set("family", host.mpi->family);
   mpi.set("version", host.mpi->version);
   mpi.set("library", host.mpi->library);
+  if (host.mpi->glibc) mpi.set("glibc", host.mpi->glibc->text());
+  mpi.set("let_in", host.mpi->let_in);
   table.set("mpi", std::move(mpi));
   return table;
 }

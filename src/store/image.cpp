@@ -65,6 +65,7 @@ formats::Value to_json(const Image& image) {
   facts.set("libc", image.facts.libc);
   facts.set("system", image.facts.system);
   if (!image.facts.mpi.empty()) facts.set("mpi", image.facts.mpi);
+  if (image.facts.software) facts.set("software", table_of(*image.facts.software));
   formats::Table table;
   table.set("version", version);
   table.set("name", image.name);
@@ -98,6 +99,7 @@ Image image_from_json(const formats::Value& value) {
     const formats::Fields found(*facts, "facts");
     image.facts = {found.text("architecture", ""), found.text("libc", ""), found.text("system", ""),
                    found.text("mpi", "")};
+    if (found.find("software") != nullptr) image.facts.software = texts_of(found, "software");
   }
   return image;
 }

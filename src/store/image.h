@@ -2,6 +2,8 @@
 // What the store knows about an image, and its form as JSON: docs/formats/image-store.md.
 #pragma once
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ struct Facts {
   std::string libc;          // "glibc 2.36", "musl"
   std::string system;        // "Debian GNU/Linux 12 (bookworm)"
   std::string mpi = {};      // "openmpi 4.1.4", "mpich 4.0.2"
+  // "libstdc++" → "3.4.30", "cuda" → "11.8", "torch" → "1.13.1": docs/formats/image-store.md has the words.
+  // Nothing: the image was made by a Longship that did not look for them.
+  std::optional<std::map<std::string, std::string>> software = {};
 };
 
 struct Image {

@@ -20,7 +20,7 @@ class ParseTest : public testing::Test {
         "-q", [this] { quiet_ = true; }, "Say less");
     logs_.option("--file", file_, "Where to", {.value = "FILE"});
     logs_.option("--as", kind_, "As what", {.choices = {"text", "json"}});
-    logs_.option("--in", kind_, "Where", {.needs = "--file"});
+    logs_.option("--in", kind_, "Where", {.needs = {"--file"}});
     logs_.flag("--inside", all_, "For ourselves", {.hidden = true});
     logs_.footer = examples("  longship logs digits-7\n");
     auto& add = image_.command("add", "One more");

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fit/cuda.h"
+
 namespace longship::fit {
 namespace {
 
@@ -90,6 +92,81 @@ TEST(FitTest, AnMpiJobNeedsALauncherThatSpeaksItsLanguage) {
 TEST(FitTest, AnMpiJobWithoutKnownHostOrImageIsGivenTheBenefitOfTheDoubt) {
   EXPECT_EQ(about_mpi("mpich 4.0.2", "", {}).fit, Fit::good);
   EXPECT_EQ(about_mpi("", "mpich", {"pmi2"}).fit, Fit::limited);
+}
+
+TEST(FitTest, APmixThatSpeaksOnlyToItselfIsNamed) {
+  ImageFacts image{"x86_64", Version(2, 36), {}};
+  image.mpi = "openmpi 3.0.1";
+  image.pmix = Version(2, 0, 1);
+  HostFacts host{"x86_64", Version(5, 14)};
+  host.pmi = {"none", "pmix", "pmix_v4"};
+  const auto wrong = about(verdict(image, host, true), "PMIx");
+  EXPECT_EQ(wrong.fit, Fit::none);
+  EXPECT_EQ(wrong.reason, "the image has PMIx 2.0.1, which does not speak to the launcher's PMIx 4");
+  EXPECT_THAT(wrong.remedy, HasSubstr("2.1.1"));
+  for (const auto& client : {Version(1, 2, 5), Version(2, 0, 3), Version(3, 1, 5), Version(5, 0)}) {
+    image.pmix = client;
+    EXPECT_EQ(about(verdict(image, host, true), "PMIx").fit, Fit::good) << client.text();
+  }
+  host.pmi = {"pmix", "pmix_v1"};
+  EXPECT_EQ(about(verdict(image, host, true), "PMIx").fit, Fit::none);  // no server speaks to newer clients
+  host.pmi = {"pmix"};                                                  // it does not tell which
+  EXPECT_EQ(about(verdict(image, host, true), "PMIx").fit, Fit::good);
+}
+
+TEST(FitTest, AHostMpiThatWantsANewerGlibcIsNamedWithTheSymbol) {
+  ImageFacts image{"x86_64", Version(2, 31), {}};
+  image.mpi = "mpich 3.4.1";
+  HostFacts host{"x86_64", Version(5, 14), "mpich 4.0.2"};
+  host.mpi_glibc = Version(2, 34);
+  auto wrong = about(verdict(image, host, true), "host MPI");
+  EXPECT_EQ(wrong.fit, Fit::limited);  // the image's own MPI still works
+  EXPECT_THAT(wrong.reason, HasSubstr("it wants GLIBC_2.34, the image has glibc 2.31"));
+  host.lets_mpi_in = true;
+  EXPECT_EQ(about(verdict(image, host, true), "host MPI").fit, Fit::none);
+  image.glibc = Version(2, 34);
+  EXPECT_EQ(about(verdict(image, host, true), "host MPI").fit, Fit::good);
+}
+
+TEST(FitTest, ADriverHasToBeNewEnoughForTheCudaOfTheImage) {
+  ImageFacts image{"x86_64", Version(2, 36), {}};
+  HostFacts host{"x86_64", Version(5, 14)};
+  const auto judged = [&](Version cuda, Version driver) {
+    image.cuda = std::move(cuda);
+    host.driver = std::move(driver);
+    return about(verdict(image, host), "CUDA");
+  };
+  EXPECT_EQ(judged(Version(11, 8, 89), Version(520, 61, 5)).fit, Fit::good);
+  EXPECT_EQ(judged(Version(10, 2), Version(535, 104, 5)).fit, Fit::good);
+  EXPECT_EQ(judged(Version(14, 1), Version(999, 0)).fit, Fit::good);  // newer than the table
+  const auto old = judged(Version(12, 1), Version(470, 42, 1));
+  EXPECT_EQ(old.fit, Fit::none);
+  EXPECT_EQ(old.reason, "the image has CUDA 12.1, and driver 470.42.1 runs only CUDA up to 11.4");
+  EXPECT_EQ(old.remedy, "ask for driver 530.30.2 or newer, or build a variant of the image with CUDA 11.4");
+  EXPECT_EQ(judged(Version(11, 8), Version(470, 42, 1)).fit, Fit::limited);
+  EXPECT_EQ(judged(Version(10, 2), Version(410, 48)).fit, Fit::none);  // before 11 also minors count
+  EXPECT_EQ(judged(Version(9, 0), Version(340, 0)).fit, Fit::none);
+}
+
+TEST(FitTest, TheDriverIsNamedInItsOwnFile) {
+  EXPECT_EQ(
+      driver_in("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC\nGCC"),
+      Version(535, 104, 5));
+  EXPECT_FALSE(driver_in("GCC version: 12.2.0"));
+  EXPECT_FALSE(driver_in(""));
+}
+
+TEST(FitTest, TheWordsOfARecordBecomeFacts) {
+  const auto facts =
+      image_facts("x86_64", "glibc 2.36", "openmpi 4.1.4",
+                  Software{{"libstdc++", "3.4.30"}, {"mpi-abi", "libmpi.so.40"}, {"cuda", "12"}});
+  EXPECT_EQ(facts.glibc, Version(2, 36));
+  EXPECT_EQ(facts.libstdcxx, Version(3, 4, 30));
+  EXPECT_EQ(facts.mpi_abi, "libmpi.so.40");
+  EXPECT_EQ(facts.cuda, Version(12, 0));
+  EXPECT_TRUE(facts.looked_for_software);
+  EXPECT_FALSE(image_facts("x86_64", "musl", "", {}).looked_for_software);
+  EXPECT_FALSE(image_facts("x86_64", "musl", "", {}).glibc);
 }
 
 TEST(FitTest, ImagesAndKernelsUseDifferentWordsForOneArchitecture) {

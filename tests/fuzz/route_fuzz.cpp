@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto range = parse_range(lines[2]))
     if (const auto part = part_of(*range, 1000); part && part->offset + part->length > 1000) std::abort();
   if (const auto* file = std::get_if<SendFile>(&action))
-    if (("/" + file->ask.name + "/").find("/../") != std::string::npos || file->ask.name.starts_with('/')) std::abort();
+    if (("/" + file->ask.name + "/").find("/../") != std::string::npos || file->ask.name.starts_with('/'))
+      std::abort();
   if (const auto* body = std::get_if<AskWithBody>(&action)) {
     try {
       static_cast<void>(request_from(*body, rest));

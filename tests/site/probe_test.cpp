@@ -35,6 +35,8 @@ Answers cluster() {
   answers.mpi_plugins = "MPI plugin types are...\n\tnone\n\tpmi2\n";
   answers.mpirun = "Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 1\n";
   answers.libraries = "\tlibmpi.so.12 (libc6,x86-64) => /opt/libmpi.so.12\n";
+  answers.mpi_glibc = fit::Version(2, 28);
+  answers.driver = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19\n";
   return answers;
 }
 
@@ -59,7 +61,8 @@ TEST(ProbeTest, AClusterWithSlurm) {
   EXPECT_EQ(site.store, "/lustre/ada/longship/store");
   EXPECT_EQ(site.node, (Node{"x86_64", 48, std::uint64_t{96000} << 20, 4, "/tmp", false}));
   EXPECT_THAT(site.host.pmi, ElementsAre("pmi2"));
-  EXPECT_EQ(*site.host.mpi, (HostMpi{"mpich", "2021.9", "/opt/libmpi.so.12"}));
+  EXPECT_EQ(*site.host.mpi, (HostMpi{"mpich", "2021.9", "/opt/libmpi.so.12", fit::Version(2, 28)}));
+  EXPECT_EQ(site.host.driver, fit::Version(535, 104, 5));
   ASSERT_EQ(site.queues.size(), 2u);  // the one that is down is left out
   EXPECT_EQ(site.queues[0].name, "small");
   EXPECT_EQ(site.queues[0].max_walltime, std::chrono::minutes(10));

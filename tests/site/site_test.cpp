@@ -33,11 +33,14 @@ network = true
 glibc  = "2.31"
 kernel = "5.3.18-24-default"
 pmi    = ["pmix", "pmi2"]
+driver = "470.42.01"
 
 [host.mpi]
 family  = "mpich"
 version = "4.0.2"
 library = "/opt/intel/mpi/lib/libmpi.so.12"
+glibc   = "2.28"
+let_in  = true
 
 [[queue]]
 name = "general"
@@ -81,7 +84,12 @@ TEST(SiteTest, EveryKeyOfTheFileArrives) {
   EXPECT_EQ(site.host.glibc->text(), "2.31");
   EXPECT_EQ(site.host.kernel->text(), "5.3.18");
   EXPECT_THAT(site.host.pmi, ElementsAre("pmix", "pmi2"));
-  EXPECT_EQ(*site.host.mpi, (HostMpi{"mpich", "4.0.2", "/opt/intel/mpi/lib/libmpi.so.12"}));
+  EXPECT_EQ(*site.host.mpi,
+            (HostMpi{"mpich", "4.0.2", "/opt/intel/mpi/lib/libmpi.so.12", fit::Version(2, 28), true}));
+  EXPECT_EQ(site.host.driver, fit::Version(470, 42, 1));
+  EXPECT_EQ(host_facts(site).mpi_glibc, fit::Version(2, 28));
+  EXPECT_TRUE(host_facts(site).lets_mpi_in);
+  EXPECT_EQ(host_facts(site).driver, fit::Version(470, 42, 1));
   ASSERT_EQ(site.queues.size(), 2u);
   const auto& queue = site.queues[0];
   EXPECT_EQ(queue.name, "general");

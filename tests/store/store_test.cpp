@@ -26,6 +26,7 @@ class StoreTest : public testing::Test {
     image.config.environment["A"] = "b";
     image.config.command = {"sh", "-c", "true"};
     image.facts.libc = "glibc 2.36";
+    image.facts.software.emplace().emplace("cuda", "11.8");
     return store_.add(image, std::move(file));
   }
   [[nodiscard]] static std::size_t count(const fs::path& directory) {
@@ -53,7 +54,20 @@ TEST_F(StoreTest, WhatIsAddedIsFoundWithAllItsParts) {
   EXPECT_EQ(found.config.environment.at("A"), "b");
   EXPECT_EQ(found.config.command.size(), 3u);
   EXPECT_EQ(found.facts.libc, "glibc 2.36");
+  EXPECT_EQ(found.facts.software->at("cuda"), "11.8");
   EXPECT_EQ(read_file(store_.root_of(found)), "content");
+}
+
+TEST(ImageRecord, OneThatWasMadeBeforeSoftwareWasLookedForIsRead) {
+  Image image;
+  image.name = "old";
+  image.root = "sha256:" + std::string(64, 'a');
+  image.facts.mpi = "mpich 4.0.2";
+  const auto record = to_json(image);
+  EXPECT_EQ(formats::dump_json(record).find("software"), std::string::npos);
+  EXPECT_FALSE(image_from_json(record).facts.software);
+  image.facts.software.emplace();  // looked for, and nothing found
+  EXPECT_TRUE(image_from_json(to_json(image)).facts.software);
 }
 
 TEST_F(StoreTest, AMissingImageComesWithTheNearestNameAndTheWayToMakeOne) {

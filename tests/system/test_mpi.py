@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 from conftest import PROGRAM, REPOSITORY, needs, wait_until
-from images import STORE, mpi_ring
+from images import STORE, mpi_ring, mpich_of
 from slurm_lab import slurm
 
 pytestmark = pytest.mark.usefixtures("nothing_stays_behind")
@@ -189,3 +189,89 @@ def test_cross_memory_attach_works_within_a_joined_box_only(longship, as_user, n
                       **as_user)
     assert reader.stdout.strip() == expected, reader.stderr
     victim.communicate(timeout=30)
+
+
+# --- the host's MPI in place of the image's
+
+LIBRARIES = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
+LOADED = "ldd /usr/local/bin/ring | grep {} && exec ring"
+needs_mpi = needs("mpiexec.openmpi", "mpiexec.mpich")
+
+
+@slurm_here
+@needs_mpi
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ranks_on_two_nodes_with_the_hosts_mpi(allocated, family):
+    words = launch(family, "--host-mpi", "sh", "-c", LOADED.format(LIBRARIES[family]))
+    code, output, errors = finish(allocated(*words))
+    assert code == 0, errors
+    assert output.count(f"{LIBRARIES[family]} => /opt/longship-host/mpi/lib/{LIBRARIES[family]} ") == 4
+    assert re.search(rf"\[node1 0\] ring 6, sum 10, {VERSIONS[family]}", output)
+
+
+@slurm_here
+@needs_mpi
+@pytest.mark.parametrize("family, pmi", [("openmpi", "pmix"), ("mpich", "pmi2")])
+def test_srun_outside_and_boxes_with_the_hosts_mpi_inside(lab, longship, family, pmi):
+    environment = longship.environment | lab | ONE_HOST | {"LONGSHIP_STORE": str(STORE)}
+    done = subprocess.run(["srun", "-N", "2", "-n", "4", f"--mpi={pmi}", PROGRAM, "box", "--join", "ring", "--mpi", "host",
+                           mpi_ring(PROGRAM, family), "sh", "-c", LOADED.format(LIBRARIES[family])],
+                          env=environment, text=True, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("=> /opt/longship-host/mpi/lib/") == 4
+    assert "ring 6, sum 10" in done.stdout
+
+
+@slurm_here
+@needs_mpi
+def test_a_job_uses_the_hosts_mpi_where_the_site_wants_it(allocated, longship, tmp_path):
+    mpi_ring(PROGRAM, "mpich")
+    longship.environment["LONGSHIP_MPI"] = "host"
+    code, output, errors = finish(allocated("-v", "run", REPOSITORY / "examples" / "mpi" / "job.toml", "--into", tmp_path / "runs",
+                                            "--set", "image=mpi-ring:mpich"))
+    assert code == 0, errors
+    assert "ring 6, sum 10" in output
+    assert "the host's MPI (mpich) is let in" in errors
+
+
+@needs_mpi
+def test_the_hosts_mpi_takes_the_place_of_a_newer_one_of_the_same_abi(longship, tmp_path):
+    """The program is bookworm's, the image trixie's, with a newer MPICH and C library; the MPI is the host's."""
+    longship.environment["LONGSHIP_STORE"] = str(STORE)
+    program = tmp_path / "ring"
+    program.write_bytes(subprocess.run([PROGRAM, "box", mpi_ring(PROGRAM, "mpich"), "cat", "/usr/local/bin/ring"],
+                                       env=longship.environment, capture_output=True, check=True).stdout)
+    program.chmod(0o755)
+    words = ["launch", "--mpi", "-n", "2", "--bind", f"{program}:/usr/local/bin/ring", "--image", mpich_of(PROGRAM, "trixie")]
+    version = re.compile(r"ring 1, sum 3, MPICH Version:\s+(\S+)")
+    own, hosts = longship(*words, "ring"), longship(*words[:2], "--host-mpi", *words[2:], "ring")
+    assert own.returncode == 0, own.stderr
+    assert hosts.returncode == 0, hosts.stderr
+    here = re.search(r"Version:\s+(\S+)", subprocess.run(["mpiexec.mpich", "--version"], capture_output=True, text=True,
+                                                        check=True).stdout).group(1)
+    assert version.search(hosts.stdout).group(1) == here
+    assert version.search(own.stdout).group(1) != here
+
+
+@needs_mpi
+def test_an_image_with_an_older_c_library_is_refused_with_the_symbol(longship):
+    longship.environment["LONGSHIP_STORE"] = str(STORE)
+    done = longship("box", "--mpi", "host", mpich_of(PROGRAM, "bullseye"), "true")
+    assert done.returncode == 3
+    assert re.search(r"its lib\S+ wants GLIBC_2\.3\d, and the image has glibc 2\.31", done.stderr)
+    assert "use the image's own MPI" in done.stderr
+
+
+@needs_mpi
+def test_only_an_mpi_of_the_images_abi_is_let_in(longship):
+    longship.environment["LONGSHIP_STORE"] = str(STORE)
+    library = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    path = re.search(r"libmpich\.so\.12 .*=> (\S+)", library).group(1)
+    done = longship("box", "--mpi", path, mpi_ring(PROGRAM, "openmpi"), "true")
+    assert done.returncode == 3
+    assert "the image has Open MPI, the MPI of this host is MPICH" in done.stderr
+
+
+def test_an_unknown_choice_of_mpi_is_wrong_use(longship):
+    done = longship("box", "--mpi", "hosts", "/", "true")
+    assert done.returncode == 2

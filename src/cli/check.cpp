@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// longship check: does an image fit this machine, or a site? The hub's matching asks the same functions.
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "box/abilities.h"
+#include "command.h"
+#include "fit/host_mpi.h"
+#include "formats/document.h"
+#include "hub_client.h"
+#include "net/address.h"
+#include "site/match.h"
+#include "site/probe.h"
+#include "store/store.h"
+#include "table.h"
+#include "terminal.h"
+
+namespace longship::cli {
+namespace {
+
+struct Words {
+  std::string image, site, hub;
+  bool without_mpi = false;
+};
+
+bool is_file(const std::string& word) {
+  return word.find('/') != std::string::npos || word.ends_with(".toml");
+}
+
+site::Site site_at_hub(const Words& words) {
+  HubClient hub(words.hub);
+  const auto answer = hub.get("/v1/sites/" + net::percent_encode(words.site));
+  const auto* text = answer.find("file");
+  if (text == nullptr || text->text().empty())
+    throw Error("site {} has not told the hub yet what it has: longship site ls shows whether it is up",
+                printable(words.site));
+  return site::parse(text->text(), "site " + words.site);
+}
+
+// Several MPIs may be installed side by side; a site file names the one that counts there.
+fit::HostFacts this_machine(const fit::ImageFacts& image) {
+  auto facts = site::host_facts(site::understand(site::look()));
+  const auto family = fit::mpi_family(image.mpi);
+  if (family.empty() || fit::mpi_family(facts.mpi) == family) return facts;
+  const fit::FileTree host;
+  const auto library = fit::find_host_mpi(host, current_environment(), family);
+  if (!library) return facts;
+  facts.mpi = family;
+  const auto wanted = fit::wanted_of(fit::host_mpi(host, *library, current_environment()));
+  facts.mpi_glibc = wanted ? std::optional(wanted->glibc) : std::nullopt;
+  return facts;
+}
+
+fit::HostFacts host_of(const Words& words, const fit::ImageFacts& image) {
+  if (words.site.empty()) return this_machine(image);
+  const auto site = is_file(words.site) ? site::load(words.site) : site_at_hub(words);
+  auto facts = site::host_facts(site);
+  facts.name = "site " + site.name;
+  return facts;
+}
+
+// A site's nodes cannot be asked from here; this machine can.
+fit::Finding boxes_here() {
+  const auto ability = box::boxes();
+  return {"boxes", ability.there ? fit::Fit::good : fit::Fit::none, ability.detail, ability.remedy};
+}
+
+// What was not looked for cannot be judged.
+fit::Finding old_record(const store::Image& image) {
+  return {"record", fit::Fit::limited,
+          fmt::format("{} was made by an earlier Longship, which did not look for MPI's ABI, PMIx and CUDA",
+                      image.name),
+          "build, import or pull it again"};
+}
+
+std::vector<fit::Finding> findings_of(const Words& words, const store::Image& image) {
+  const auto facts = site::facts_of(image);
+  auto findings = fit::verdict(facts, host_of(words, facts), !words.without_mpi && !facts.mpi.empty());
+  if (!facts.looked_for_software) findings.push_back(old_record(image));
+  if (words.site.empty()) findings.push_back(boxes_here());
+  return findings;
+}
+
+std::string_view name_of(fit::Fit fit) {
+  return fit == fit::Fit::good ? "good" : fit == fit::Fit::limited ? "limited" : "none";
+}
+
+void print_table(const std::vector<fit::Finding>& findings) {
+  const bool colour = terminal(1).colour;
+  const auto mark = [&](fit::Fit fit) -> std::string {
+    if (fit == fit::Fit::limited) return colour ? "\033[33m!\033[0m" : "!";
+    if (fit == fit::Fit::good) return colour ? "\033[32m✓\033[0m" : "✓";
+    return colour ? "\033[31m✗\033[0m" : "✗";
+  };
+  TextTable table({{""}, {""}, {""}});
+  for (const auto& finding : findings) {
+    table.add({mark(finding.fit), finding.about, printable(finding.reason)});
+    if (!finding.remedy.empty()) table.add({"", "", "→ " + printable(finding.remedy)});
+  }
+  const auto text = table.text();
+  fmt::print("{}", text.substr(text.find('\n') + 1));  // without the line of titles
+}
+
+void print_json(const store::Image& image, const Words& words, const std::vector<fit::Finding>& findings) {
+  formats::Array list;
+  for (const auto& finding : findings) {
+    formats::Table entry;
+    entry.set("about", finding.about);
+    entry.set("fit", std::string(name_of(finding.fit)));
+    entry.set("reason", finding.reason);
+    entry.set("remedy", finding.remedy);
+    list.emplace_back(std::move(entry));
+  }
+  formats::Table all;
+  all.set("image", image.name);
+  all.set("site", words.site);
+  all.set("fits", fit::worst(findings) != fit::Fit::none);
+  all.set("findings", std::move(list));
+  fmt::print("{}\n", formats::dump_json(std::move(all), formats::Layout::pretty));
+}
+
+void run(const Words& words, Context& context) {
+  const auto image = store::Store().find(words.image);
+  const auto findings = findings_of(words, image);
+  if (context.json)
+    print_json(image, words, findings);
+  else
+    print_table(findings);
+  if (fit::worst(findings) == fit::Fit::none) context.exit_code = static_cast<int>(Failure::impossible);
+}
+
+}  // namespace
+
+void add_check(Command& app, Context& context) {
+  auto& command = app.command("check", "Does an image fit this machine, or a site? If not, what to do");
+  const auto words = std::make_shared<Words>();
+  command.argument("IMAGE", words->image, "Its name");
+  command.option("--on", words->site, "A site of the hub by its name, or a site file", {.value = "SITE|FILE"});
+  command.flag("--without-mpi", words->without_mpi,
+               "For jobs that do not use the MPI in the image (launch = \"ranks\")");
+  add_hub_option(command, words->hub);
+  command.footer =
+      examples(
+          "  longship check mpi-ring:openmpi\n"
+          "  longship check hpc-torch --on supermuc\n"
+          "  longship check hpc-torch --on ./site.toml --json\n") +
+      "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits and 3 if not.";
+  command.action = [words, &context] { run(*words, context); };
+}
+
+}  // namespace longship::cli
