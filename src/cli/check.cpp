@@ -138,16 +138,17 @@ void add_check(Command& app, Context& context) {
   auto& command = app.command("check", "Does an image fit this machine, or a site? If not, what to do");
   const auto words = std::make_shared<Words>();
   command.argument("IMAGE", words->image, "Its name");
-  command.option("--on", words->site, "A site of the hub by its name, or a site file", {.value = "SITE|FILE"});
+  command.option("--on", words->site, "A site of the hub by its name, or a site file",
+                 {.value = "SITE|FILE"});
   command.flag("--without-mpi", words->without_mpi,
                "For jobs that do not use the MPI in the image (launch = \"ranks\")");
   add_hub_option(command, words->hub);
-  command.footer =
-      examples(
-          "  longship check mpi-ring:openmpi\n"
-          "  longship check hpc-torch --on supermuc\n"
-          "  longship check hpc-torch --on ./site.toml --json\n") +
-      "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits and 3 if not.";
+  command.footer = examples(
+                       "  longship check mpi-ring:openmpi\n"
+                       "  longship check hpc-torch --on supermuc\n"
+                       "  longship check hpc-torch --on ./site.toml --json\n") +
+                   "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits "
+                   "and 3 if not.";
   command.action = [words, &context] { run(*words, context); };
 }
 

@@ -9,8 +9,8 @@
 //     c     the payload is a word (JSON) from the helper of node NUMBER
 //     O, E, C  the same, and what is said goes on in the next frame of this source
 //
-// srun mixes the lines of several tasks, but keeps those of up to 1024 bytes whole; not, however, what it still
-// has to carry when a task ends: so no helper ends before all have been heard to their last word.
+// srun mixes the lines of several tasks, but keeps those of up to 1024 bytes whole; not, however, what it
+// still has to carry when a task ends: so no helper ends before all have been heard to their last word.
 #pragma once
 #include <functional>
 #include <map>

@@ -119,8 +119,9 @@ TEST(HttpTest, ABrokenConnectionIsUnreachable) {
 }
 
 TEST(HttpTest, AHeadThatIsCutShortIsNoAnswer) {
-  for (const auto* cut : {"HTTP/1.1 201 Crea", "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nContent-Le",
-                          "HTTP/1.1 201 Created\r\nContent-Length: 9\r\n"}) {
+  for (const auto* cut :
+       {"HTTP/1.1 201 Crea", "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nContent-Le",
+        "HTTP/1.1 201 Created\r\nContent-Length: 9\r\n"}) {
     OneAnswer server(cut);
     HttpClient client(server.url(), {});
     EXPECT_THROW(client.perform({.path = "/"}), Unreachable) << cut;
