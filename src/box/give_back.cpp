@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdint>
 
 namespace longship::box {
@@ -19,7 +20,7 @@ int unmap_constant_segments(dl_phdr_info* about, std::size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const auto begin = (about->dlpi_addr + segment.p_vaddr) / page * page;
     const auto end = about->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    ::madvise(std::bit_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 1;  // the first is the program
 }

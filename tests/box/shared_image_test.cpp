@@ -51,6 +51,9 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     fs::create_directories(tree / "usr");
     for (const char* name : {"bin", "lib", "lib64"})
       fs::create_symlink(std::string("usr/") + name, tree / name);
+    pack_tree(tree, file);
+  }
+  static void pack_tree(const fs::path& tree, const fs::path& file) {
     Command command;
     command.arguments = {"mksquashfs", tree, file, "-quiet", "-no-progress", "-all-root", "-noappend"};
     (void)output_of(command);
@@ -179,6 +182,25 @@ TEST_P(SharedImageTest, FiftyAtOnceMakeOneMount) {
   ::kill(keeper[0], SIGKILL);
   linger_ = "0";
   EXPECT_EQ(run("true").code, 0);
+}
+
+TEST_P(SharedImageTest, ManyReadersAtOnceReadTheSame) {
+  const fs::path data = temporary_.path() / "tree-first" / "data";
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 7919L) + "\n";
+  for (int i = 0; i < 3; ++i)
+    write(data / ("large-" + std::to_string(i)), text.substr(static_cast<std::size_t>(i)));
+  for (int i = 0; i < 300; ++i)
+    write(data / std::to_string(i), text.substr(0, static_cast<std::size_t>(i) * 50));
+  pack_tree(data.parent_path(), image_);
+  Command command;
+  command.arguments = {"sh", "-c", "cat " + data.string() + "/* | cksum"};
+  const std::string expected = output_of(command);
+  const auto said = run("for i in 1 2 3 4 5 6 7 8; do cat /data/* | cksum & done; wait");
+  std::size_t count = 0;
+  for (auto at = said.text.find(expected); at != std::string::npos; at = said.text.find(expected, at + 1))
+    ++count;
+  EXPECT_EQ(count, 8u) << said.text;
 }
 
 TEST_P(SharedImageTest, AReplacedFileIsAnotherImage) {
