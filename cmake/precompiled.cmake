@@ -3,7 +3,7 @@
 #
 # No source may rely on it: each includes what it uses. ./dev lint and ./dev package compile without
 # (CMAKE_DISABLE_PRECOMPILE_HEADERS), and would not compile otherwise.
-set(CMAKE_PCH_WARN_INVALID OFF)  # a room with options of its own is compiled without
+set(CMAKE_PCH_WARN_INVALID OFF)  # where options differ too much, GCC does without
 set(precompiled_for_rooms
   <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <span> <string> <string_view> <vector>
   <fmt/core.h>)
