@@ -23,8 +23,8 @@ std::string own_directories() {
 }
 
 void tell(const fit::Closure& closure) {
-  explain("the host's MPI ({}) is let in: {} libraries, {} for what the image lacks, {} other places", closure.maker,
-          closure.libraries.size(), closure.others.size(), closure.places.size());
+  explain("the host's MPI ({}) is let in: {} libraries, {} for what the image lacks, {} other places",
+          closure.maker, closure.libraries.size(), closure.others.size(), closure.places.size());
   for (const auto& place : closure.places) explain("the host's MPI brings {} along", place.string());
   for (const auto& device : closure.devices) explain("the host's MPI can use {}", device.string());
   for (const auto& name : closure.missing)
@@ -34,16 +34,23 @@ void tell(const fit::Closure& closure) {
 fs::path library_of(const std::string& which, const fit::FileTree& host, const fit::ImageFacts& facts) {
   if (which != "host") return which;
   const auto family = fit::mpi_family(facts.mpi);
-  if (family.empty())
+  if (family.empty() && !facts.looked_for_software && !facts.glibc)
     throw Error(Failure::impossible,
-                "no MPI was found in the image, whose place the host's could take: use an image with Open MPI or "
-                "MPICH in it, or name the library of the host's: --mpi /…/libmpi.so.12");
+                "which MPI is in the image is not known: give it a name (longship image import FILE -t "
+                "NAME), or name the "
+                "library of the host's: --mpi /…/libmpi.so.12");
+  if (family.empty())
+    throw Error(
+        Failure::impossible,
+        "no MPI was found in the image, whose place the host's could take: use an image with Open MPI or "
+        "MPICH in it, or name the library of the host's: --mpi /…/libmpi.so.12");
   if (const auto library = fit::find_host_mpi(host, current_environment(), family)) return *library;
   const auto* const words = family == "openmpi" ? "Open MPI" : "MPICH";
-  throw Error(Failure::impossible,
-              "there is no {} on this host that could take the place of the image's: load its module, name its "
-              "library with --mpi /…/libmpi.so, or use the image's own",
-              words);
+  throw Error(
+      Failure::impossible,
+      "there is no {} on this host that could take the place of the image's: load its module, name its "
+      "library with --mpi /…/libmpi.so, or use the image's own",
+      words);
 }
 
 }  // namespace
@@ -52,6 +59,8 @@ void let_in_host_mpi(const std::string& which, const fit::ImageFacts& facts, con
                      Spec& spec, Environment& chosen) {
   const fit::FileTree host;
   const auto library = library_of(which, host, facts);
+  if (!facts.glibc)
+    explain("which glibc the image has is not known: what the host's MPI wants is not checked");
   const auto closure = fit::fitted(fit::host_mpi(host, library, current_environment()), facts);
   tell(closure);
   detail::add_closure(closure, image, spec, chosen);

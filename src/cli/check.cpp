@@ -136,7 +136,8 @@ void run(const Words& words, Context& context) {
 }  // namespace
 
 void add_check(CLI::App& app, Context& context) {
-  auto* command = app.add_subcommand("check", "Does an image fit this machine, or a site? If not, what to do");
+  auto* command =
+      app.add_subcommand("check", "Does an image fit this machine, or a site? If not, what to do");
   const auto words = std::make_shared<Words>();
   command->add_option("IMAGE", words->image, "Its name")->required();
   command->add_option("--on", words->site, "A site of the hub by its name, or a site file")
@@ -144,11 +145,11 @@ void add_check(CLI::App& app, Context& context) {
   command->add_flag("--without-mpi", words->without_mpi,
                     "For jobs that do not use the MPI in the image (launch = \"ranks\")");
   add_hub_option(*command, words->hub);
-  command->footer(
-      examples("  longship check mpi-ring:openmpi\n"
-               "  longship check hpc-torch --on supermuc\n"
-               "  longship check hpc-torch --on ./site.toml --json\n") +
-      "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits and 3 if not.");
+  command->footer(examples("  longship check mpi-ring:openmpi\n"
+                           "  longship check hpc-torch --on supermuc\n"
+                           "  longship check hpc-torch --on ./site.toml --json\n") +
+                  "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits "
+                  "and 3 if not.");
   command->callback([words, &context] { run(*words, context); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shared library says of itself: its name, the libraries it needs, the symbol versions it wants and has.
+// What a shared library says of itself: its name, the libraries it needs, the symbol versions it wants and
+// has.
 //
 // Libraries come from images, so any bytes at all may be given: everything is read within the file's bounds,
 // and what makes no sense is left out. The loader's own way is taken (program headers, dynamic section), for
@@ -15,12 +16,12 @@
 namespace longship::fit {
 
 struct Elf {
-  std::string architecture;            // as uname says it
-  std::string soname;                  // "libmpi.so.40"; empty: it has none
-  std::vector<std::string> needed;     // sonames
-  std::vector<std::string> runpath;    // where to look for them first; "$ORIGIN" as it stands there
-  std::vector<std::string> wants;      // symbol versions of others: "GLIBC_2.34"
-  std::vector<std::string> has;        // its own: "GLIBCXX_3.4.30"
+  std::string architecture;          // as uname says it
+  std::string soname;                // "libmpi.so.40"; empty: it has none
+  std::vector<std::string> needed;   // sonames
+  std::vector<std::string> runpath;  // where to look for them first; "$ORIGIN" as it stands there
+  std::vector<std::string> wants;    // symbol versions of others: "GLIBC_2.34"
+  std::vector<std::string> has;      // its own: "GLIBCXX_3.4.30"
 };
 
 // Nothing: no ELF file. Only the architecture is known of files for 32 bits or of the other byte order.

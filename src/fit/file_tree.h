@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files below a root: the host's "/", an image's directory, or a test's fixture. Links are followed within it.
+// Files below a root: the host's "/", an image's directory, or a test's fixture. Links are followed within
+// it.
 #pragma once
 #include <filesystem>
 #include <optional>

@@ -47,9 +47,10 @@ Paths own_directories(const FileTree& host, const fs::path& library) {
 
 // A place of a recipe that is there; directories that hold more than this MPI are never taken whole.
 std::optional<fs::path> place_at(const FileTree& host, std::string_view place, const fs::path& directory) {
-  const auto path = (place.starts_with('/') ? fs::path(place) : directory / fs::path(place)).lexically_normal();
-  static const Paths shared = {"/", "/etc", "/usr", "/usr/etc", "/usr/share", "/usr/local/etc", "/opt", "/lib",
-                               "/lib64", "/usr/lib", "/usr/lib64"};
+  const auto path =
+      (place.starts_with('/') ? fs::path(place) : directory / fs::path(place)).lexically_normal();
+  static const Paths shared = {"/",    "/etc", "/usr",   "/usr/etc", "/usr/share", "/usr/local/etc",
+                               "/opt", "/lib", "/lib64", "/usr/lib", "/usr/lib64"};
   if (std::find(shared.begin(), shared.end(), path) != shared.end() || !host.real(path)) return {};
   return path;
 }
@@ -69,7 +70,8 @@ void add_plug_ins(const FileTree& host, const fs::path& directory, int depth, Pa
 // Everything grows from here: files whose needs are looked at, libraries that are taken, places.
 class Collector {
  public:
-  Collector(const FileTree& host, const Environment& environment, const fs::path& library, const Recipe& recipe)
+  Collector(const FileTree& host, const Environment& environment, const fs::path& library,
+            const Recipe& recipe)
       : host_(host), recipe_(recipe), own_(own_directories(host, library)) {
     closure_.maker = recipe.maker;
     closure_.family = recipe.family;
@@ -113,9 +115,9 @@ class Collector {
   void take_siblings() {
     for (const auto& directory : own_)
       for (const auto& name : host_.names_in(directory)) {
-        const bool wanted = is_soname(name) &&
-                            std::any_of(recipe_.siblings.begin(), recipe_.siblings.end(),
-                                        [&](std::string_view start) { return name.starts_with(start); });
+        const bool wanted =
+            is_soname(name) && std::any_of(recipe_.siblings.begin(), recipe_.siblings.end(),
+                                           [&](std::string_view start) { return name.starts_with(start); });
         if (const auto path = wanted ? host_.real(directory / name) : std::nullopt) take(name, *path);
       }
   }
@@ -151,7 +153,8 @@ class Collector {
     const auto names = host_.names_in("/dev");
     for (const auto pattern : recipe_.devices)
       for (const auto& name : names)
-        if (pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern)
+        if (pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                   : name == pattern)
           closure_.devices.push_back("/dev/" + name);
   }
 
@@ -164,7 +167,8 @@ class Collector {
 
 // Compilers' libraries, which an image that needs them has itself; only libstdc++ tells how new it is.
 bool is_runtime_of_compiler(std::string_view name) {
-  for (const auto* one : {"libstdc++.", "libgcc_s.", "libgfortran.", "libquadmath.", "libgomp.", "libatomic."})
+  for (const auto* one :
+       {"libstdc++.", "libgcc_s.", "libgfortran.", "libquadmath.", "libgomp.", "libatomic."})
     if (name.starts_with(one)) return true;
   return false;
 }
@@ -216,7 +220,8 @@ Closure host_mpi(const FileTree& host, const fs::path& library, const Environmen
   const auto* recipe = recipe_for(file.bytes());
   if (recipe == nullptr)
     throw Error(
-        "{} is no MPI that is known here: MPICH, Cray MPICH, Intel MPI, MVAPICH, Open MPI and Spectrum MPI are",
+        "{} is no MPI that is known here: MPICH, Cray MPICH, Intel MPI, MVAPICH, Open MPI and Spectrum MPI "
+        "are",
         printable(library.string()));
   return Collector(host, environment, library, *recipe).collect(library);
 }
@@ -244,11 +249,18 @@ Closure fitted(Closure closure, const ImageFacts& image) {
         closure.libraries.push_back(library);
   std::erase_if(closure.others, [](const HostLibrary& one) { return is_runtime_of_compiler(one.name); });
   const auto wanted = wanted_of(closure);
-  if (wanted && image.glibc && *image.glibc < wanted->glibc)
+  if (wanted && !image.glibc && image.looked_for_software)
     throw Error(Failure::impossible,
-                "the MPI of this host cannot be let in: its {} wants GLIBC_{}, and the image has glibc {}: use "
-                "the image's own MPI, or build the image on a distribution with glibc {} or newer",
-                wanted->library, wanted->glibc.text(), image.glibc->text(), wanted->glibc.text());
+                "the MPI of this host cannot be let in: its {} wants GLIBC_{}, and the image has no glibc: "
+                "use an image "
+                "with glibc, such as debian:bookworm",
+                wanted->library, wanted->glibc.text());
+  if (wanted && image.glibc && *image.glibc < wanted->glibc)
+    throw Error(
+        Failure::impossible,
+        "the MPI of this host cannot be let in: its {} wants GLIBC_{}, and the image has glibc {}: use "
+        "the image's own MPI, or build the image on a distribution with glibc {} or newer",
+        wanted->library, wanted->glibc.text(), image.glibc->text(), wanted->glibc.text());
   return closure;
 }
 

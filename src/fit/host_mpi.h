@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's MPI, let into an image of the same ABI: it knows the machine's network, the image's does not.
 //
-// One library is not enough. What it needs in turn, what it loads by name while it runs (plug-ins, providers of
-// networks), its settings and its devices come along; a recipe for each maker says what those are. The C library
-// stays the image's; so the image's has to be as new as the host's libraries want.
+// One library is not enough. What it needs in turn, what it loads by name while it runs (plug-ins, providers
+// of networks), its settings and its devices come along; a recipe for each maker says what those are. The C
+// library stays the image's; so the image's has to be as new as the host's libraries want.
 #pragma once
 #include <filesystem>
 #include <optional>

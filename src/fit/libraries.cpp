@@ -111,8 +111,7 @@ bool is_of_glibc(std::string_view name) {
       {"libc.so.", "libm.so.", "libpthread.so.", "libdl.so.", "librt.so.", "libresolv.so.", "libutil.so.",
        "libnsl.so.1", "libanl.so.", "libmvec.so.", "libthread_db.so.", "libBrokenLocale.so.", "libnss_files.",
        "libnss_dns.", "libnss_compat.", "ld-linux", "ld64.so.", "ld.so.", "linux-vdso"});
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view one) { return name.starts_with(one); });
+  return std::any_of(names.begin(), names.end(), [&](std::string_view one) { return name.starts_with(one); });
 }
 
 }  // namespace longship::fit

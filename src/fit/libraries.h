@@ -13,8 +13,8 @@
 namespace longship::fit {
 
 struct HostLibrary {
-  std::string name;                                // under which it is asked for: "libmpi.so.12"
-  std::filesystem::path path;                      // the file, without links
+  std::string name;                                   // under which it is asked for: "libmpi.so.12"
+  std::filesystem::path path;                         // the file, without links
   std::optional<Version> glibc = {}, libstdcxx = {};  // what it wants: GLIBC_2.34, GLIBCXX_3.4.29
 };
 

@@ -9,12 +9,12 @@ namespace longship::fit {
 
 struct Recipe {
   std::string_view maker, family;
-  std::vector<std::string_view> says;      // one of these is in its library
+  std::vector<std::string_view> says;       // one of these is in its library
   std::vector<std::string_view> libraries;  // file names of its C library, the most telling first
   std::vector<std::string_view> siblings;   // beginnings of the names of its other libraries, beside it
   std::vector<std::string_view> loads;      // libraries that it opens by name while it runs
-  std::vector<std::string_view> places;     // plug-ins and settings: absolute, or from the library's directory
-  std::vector<std::string_view> devices;    // in /dev; one that ends in '*' stands for all that begin so
+  std::vector<std::string_view> places;   // plug-ins and settings: absolute, or from the library's directory
+  std::vector<std::string_view> devices;  // in /dev; one that ends in '*' stands for all that begin so
 };
 
 // The first whose words are in the library is it: those that are built from another come before it.

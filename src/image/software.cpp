@@ -36,8 +36,8 @@ std::optional<std::string_view> version_in_name(std::string_view name, std::stri
   return rest.substr(4);
 }
 
-// Wheels carry libraries under names with a digest, "libcudart-d0da41ae.so.11.0": of these the soname alone is
-// left, whose first number counts.
+// Wheels carry libraries under names with a digest, "libcudart-d0da41ae.so.11.0": of these the soname alone
+// is left, whose first number counts.
 std::optional<std::string_view> major_in_digested_name(std::string_view name, std::string_view library) {
   if (!name.starts_with(library) || !name.substr(library.size()).starts_with('-')) return {};
   const auto found = name.find(".so.");
@@ -149,8 +149,8 @@ bool is_cuda_version_file(std::string_view path) {
   return directory == "cuda" || directory.starts_with("cuda-");
 }
 
-// "CUDA Version 10.2.89", or in JSON {"cuda": {"name": "CUDA SDK", "version": "11.8.20220929"}}: of the latter
-// the first two numbers mean something.
+// "CUDA Version 10.2.89", or in JSON {"cuda": {"name": "CUDA SDK", "version": "11.8.20220929"}}: of the
+// latter the first two numbers mean something.
 std::string cuda_in_version_file(std::string_view content) {
   constexpr std::string_view plain = "CUDA Version ";
   if (const auto at = content.find(plain); at != std::string_view::npos)

@@ -15,9 +15,9 @@ struct CdiEdits {
     std::filesystem::path from, to;
     bool read_only = true;
   };
-  std::vector<Mount> devices, mounts;              // device nodes are mounted too
+  std::vector<Mount> devices, mounts;  // device nodes are mounted too
   std::map<std::string, std::string> environment;
-  int hooks = 0;                                   // programs of the vendor, which we do not run
+  int hooks = 0;  // programs of the vendor, which we do not run
 };
 
 struct CdiSpec {

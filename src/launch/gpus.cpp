@@ -75,8 +75,8 @@ class Chooser {
       gpus_.binds.push_back({.from = mount.from, .to = mount.to, .read_only = mount.read_only});
   }
 
-  // The vendor's hooks would make links and the loader's cache in the container; a directory with the libraries
-  // under the names that programs ask for does the same for a read-only image.
+  // The vendor's hooks would make links and the loader's cache in the container; a directory with the
+  // libraries under the names that programs ask for does the same for a read-only image.
   void add_library(const fs::path& path) {
     if (path.filename().native().find(".so") == std::string::npos) return;
     const auto real = host_.real(path);
@@ -115,7 +115,8 @@ void add_named(std::string_view word, const std::vector<CdiSpec>& specs, Chooser
     if (const auto found = spec.devices.find(name); found != spec.devices.end())
       return chooser.add(spec, found->second);
   }
-  throw Error(Failure::impossible, "there is no GPU {} here; the files of the Container Device Interface name: {}",
+  throw Error(Failure::impossible,
+              "there is no GPU {} here; the files of the Container Device Interface name: {}",
               printable(word), known_names(specs));
 }
 
@@ -129,23 +130,31 @@ std::vector<fs::path> cdi_directories(const Environment& environment) {
 
 Gpus listed(const fit::FileTree& host, const Environment& environment) {
   const auto own = environment.find("LONGSHIP_GPU_LIST");
-  const fs::path file = own != environment.end() && !own->second.empty() ? own->second : "/etc/longship/gpus.list";
+  const fs::path file =
+      own != environment.end() && !own->second.empty() ? own->second : "/etc/longship/gpus.list";
   if (fs::exists(file)) return gpus_in_list(read_file(file, 65536), file.native(), host, environment);
   if (own != environment.end() && !own->second.empty())
     throw Error("LONGSHIP_GPU_LIST: there is no file {}", printable(file.native()));
   auto gpus = gpus_in_list(of_nvidia, "NVIDIA's libraries", host, environment);
   if (gpus.libraries.empty())
-    throw Error(Failure::impossible,
-                "no GPU can be let in: there are no CDI files (/etc/cdi, /var/run/cdi), no /etc/longship/gpus.list and "
-                "no libcuda.so.1 on this machine: on one with a GPU, \"nvidia-ctk cdi generate\" writes such a file");
+    throw Error(
+        Failure::impossible,
+        "no GPU can be let in: there are no CDI files (/etc/cdi, /var/run/cdi), no /etc/longship/gpus.list "
+        "and "
+        "no libcuda.so.1 on this machine: on one with a GPU, \"nvidia-ctk cdi generate\" writes such a file");
   return gpus;
 }
 
 void check_glibc(const Gpus& gpus, const fit::ImageFacts& facts) {
+  if (!gpus.libraries.empty() && !facts.glibc && facts.looked_for_software)
+    throw Error(Failure::impossible,
+                "the driver's libraries need glibc, and the image has none: use one with it, such as "
+                "debian:bookworm");
   for (const auto& library : gpus.libraries)
     if (facts.glibc && library.glibc && *facts.glibc < *library.glibc)
       throw Error(Failure::impossible,
-                  "the driver's {} wants GLIBC_{}, and the image has glibc {}: build the image on a newer distribution",
+                  "the driver's {} wants GLIBC_{}, and the image has glibc {}: build the image on a newer "
+                  "distribution",
                   library.name, library.glibc->text(), facts.glibc->text());
 }
 

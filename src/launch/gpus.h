@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs in a box. Their device nodes are in the host's /dev anyway; what is missing are the driver's libraries,
-// which have to be of the host's kernel module's version and so can never be part of an image. CDI files name
-// them; where there are none, a plain list does.
+// GPUs in a box. Their device nodes are in the host's /dev anyway; what is missing are the driver's
+// libraries, which have to be of the host's kernel module's version and so can never be part of an image. CDI
+// files name them; where there are none, a plain list does.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -40,8 +40,9 @@ TEST(ElfTest, TheRunningProgramIsReadAsTheLoaderReadsIt) {
 
 TEST(ElfTest, WhatIsNoElfFileIsNothing) {
   EXPECT_FALSE(read_elf(""));
-  EXPECT_FALSE(read_elf("\x7f"
-                        "ELF"));
+  EXPECT_FALSE(
+      read_elf("\x7f"
+               "ELF"));
   EXPECT_FALSE(read_elf(std::string(4096, 'x')));
 }
 

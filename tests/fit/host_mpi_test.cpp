@@ -98,8 +98,8 @@ TEST_F(HostMpiTest, MpichComesWithWhatItNeedsUnderAllNamesOfItsAbi) {
               UnorderedElementsAre("libmpich.so.12", "libmpi.so.12", "libmpichcxx.so.12", "libmpicxx.so.12",
                                    "libucp.so.0", "libucs.so.0", "libibverbs.so.1", "libmlx5.so.1"));
   EXPECT_THAT(names(found.others), ElementsAre("libz.so.1"));
-  EXPECT_THAT(found.places, UnorderedElementsAre("/usr/lib/arch/ucx", "/usr/lib/arch/libibverbs",
-                                                 "/etc/libibverbs.d"));
+  EXPECT_THAT(found.places,
+              UnorderedElementsAre("/usr/lib/arch/ucx", "/usr/lib/arch/libibverbs", "/etc/libibverbs.d"));
   EXPECT_THAT(found.environment, ElementsAre(Pair("UCX_MODULE_DIR", "/usr/lib/arch/ucx")));
   EXPECT_THAT(found.devices, ElementsAre("/dev/infiniband"));
   EXPECT_THAT(found.missing, ElementsAre("libgone.so.1"));
@@ -118,8 +118,9 @@ TEST_F(HostMpiTest, CrayMpichComesWithItsLibfabricAndPmi) {
   library("/usr/lib64/libcxi.so.1");
   file("/etc/opt/cray/release/cle-release", "RELEASE=");
   file("/dev/cxi0");
-  const Environment environment = {{"CRAY_MPICH_DIR", "/opt/cray/pe/mpich/8.1.4/ofi/gnu/9.1"},
-                                   {"LD_LIBRARY_PATH", "/opt/cray/libfabric/1.11/lib64:/opt/cray/pe/pmi/lib"}};
+  const Environment environment = {
+      {"CRAY_MPICH_DIR", "/opt/cray/pe/mpich/8.1.4/ofi/gnu/9.1"},
+      {"LD_LIBRARY_PATH", "/opt/cray/libfabric/1.11/lib64:/opt/cray/pe/pmi/lib"}};
   const auto path = find_host_mpi(tree_, environment, "mpich");
   ASSERT_EQ(path, lib + "/libmpi.so.12");
   const auto found = closure(*path, environment);
@@ -143,19 +144,22 @@ TEST_F(HostMpiTest, IntelMpiComesWithTheLibfabricThatItOpensByName) {
   ASSERT_EQ(path, root + "/lib/release/libmpi.so.12");
   const auto found = closure(*path, environment);
   EXPECT_EQ(found.maker, "intel-mpi");
-  EXPECT_THAT(names(found.libraries), UnorderedElementsAre("libmpi.so.12", "libmpich.so.12", "libfabric.so.1"));
+  EXPECT_THAT(names(found.libraries),
+              UnorderedElementsAre("libmpi.so.12", "libmpich.so.12", "libfabric.so.1"));
   EXPECT_THAT(found.places, UnorderedElementsAre(root + "/etc", root + "/libfabric/lib/prov"));
   EXPECT_THAT(found.environment, ElementsAre(Pair("FI_PROVIDER_PATH", root + "/libfabric/lib/prov")));
 }
 
 TEST_F(HostMpiTest, MvapichComesWithItsSettings) {
-  library("/opt/mvapich2/lib/libmpi.so.12", {.needed = {"libibumad.so.3"}, .strings = "MVAPICH2 Version MPICH"});
+  library("/opt/mvapich2/lib/libmpi.so.12",
+          {.needed = {"libibumad.so.3"}, .strings = "MVAPICH2 Version MPICH"});
   library("/lib64/libibumad.so.3");
   file("/etc/mvapich2.conf", "MV2_ENABLE_AFFINITY=0\n");
   file("/dev/knem");
   const auto found = closure("/opt/mvapich2/lib/libmpi.so.12");
   EXPECT_EQ(found.maker, "mvapich");
-  EXPECT_THAT(names(found.libraries), UnorderedElementsAre("libmpi.so.12", "libmpich.so.12", "libibumad.so.3"));
+  EXPECT_THAT(names(found.libraries),
+              UnorderedElementsAre("libmpi.so.12", "libmpich.so.12", "libibumad.so.3"));
   EXPECT_THAT(found.places, ElementsAre("/etc/mvapich2.conf"));
   EXPECT_THAT(found.devices, ElementsAre("/dev/knem"));
 }
@@ -181,8 +185,8 @@ TEST_F(HostMpiTest, OpenMpiComesWithItsComponentsAndWhatTheyNeed) {
   const auto found = closure(*path);
   EXPECT_EQ(found.maker, "openmpi");
   EXPECT_THAT(names(found.libraries),
-              UnorderedElementsAre("libmpi.so.40", "libmpi_mpifh.so.40", "libopen-pal.so.40", "libhwloc.so.15",
-                                   "libucp.so.0"));
+              UnorderedElementsAre("libmpi.so.40", "libmpi_mpifh.so.40", "libopen-pal.so.40",
+                                   "libhwloc.so.15", "libucp.so.0"));
   EXPECT_THAT(found.places, UnorderedElementsAre("/opt/ompi/lib/openmpi", "/opt/ompi/share/openmpi",
                                                  "/opt/ompi/etc/openmpi-mca-params.conf"));
 
@@ -201,7 +205,8 @@ TEST_F(HostMpiTest, OpenMpiComesWithItsComponentsAndWhatTheyNeed) {
 
 TEST_F(HostMpiTest, SpectrumMpiTakesThePlaceOfOpenMpi) {
   const std::string root = "/opt/ibm/spectrum_mpi";
-  library(root + "/lib/libmpi_ibm.so.3", {.soname = "libmpi_ibm.so.3", .strings = "IBM Spectrum MPI Open MPI"});
+  library(root + "/lib/libmpi_ibm.so.3",
+          {.soname = "libmpi_ibm.so.3", .strings = "IBM Spectrum MPI Open MPI"});
   library(root + "/lib/libmpi_ibm_mpifh.so.3");
   library(root + "/lib/libpami.so.3");
   library(root + "/lib/spectrum_mpi/mca_pml_pami.so");
@@ -219,12 +224,23 @@ TEST_F(HostMpiTest, SpectrumMpiTakesThePlaceOfOpenMpi) {
 }
 
 TEST_F(HostMpiTest, AnImageWithAnOlderGlibcIsRefusedWithTheSymbol) {
-  library("/usr/lib/libmpi.so.12", {.needed = {"libhwloc.so.15"}, .wants = {"GLIBC_2.28"}, .strings = "MPICH"});
+  library("/usr/lib/libmpi.so.12",
+          {.needed = {"libhwloc.so.15"}, .wants = {"GLIBC_2.28"}, .strings = "MPICH"});
   library("/usr/lib/libhwloc.so.15", {.wants = {"GLIBC_2.2.5", "GLIBC_2.34"}});
   const auto found = closure("/usr/lib/libmpi.so.12");
   EXPECT_THAT(error_of(found, image("mpich 3.4", Version(2, 31))),
               HasSubstr("its libhwloc.so.15 wants GLIBC_2.34, and the image has glibc 2.31"));
   EXPECT_EQ(error_of(found, image("mpich 3.4", Version(2, 34))), "no error");
+}
+
+TEST_F(HostMpiTest, AnImageWithoutGlibcIsRefused) {
+  library("/usr/lib/libmpi.so.12", {.wants = {"GLIBC_2.28"}, .strings = "MPICH"});
+  const auto found = closure("/usr/lib/libmpi.so.12");
+  auto facts = image("mpich 3.4");
+  facts.glibc.reset();
+  EXPECT_THAT(error_of(found, facts), HasSubstr("wants GLIBC_2.28, and the image has no glibc"));
+  facts.looked_for_software = false;  // nothing is known of it
+  EXPECT_EQ(error_of(found, facts), "no error");
 }
 
 TEST_F(HostMpiTest, AHostsLibstdcxxThatWantsANewerGlibcIsRefusedToo) {

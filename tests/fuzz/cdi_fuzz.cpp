@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes at all are read as a CDI file, JSON or YAML, or refused with an Error; paths that come out are absolute.
+// Any bytes at all are read as a CDI file, JSON or YAML, or refused with an Error; paths that come out are
+// absolute.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

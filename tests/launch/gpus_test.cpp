@@ -141,8 +141,9 @@ TEST_F(GpusTest, TheLaterDirectoryCountsAndABrokenFileIsLeftOut) {
   write_file(first / "a.json", json);
   write_file(first / "broken.json", "{");
   write_file(first / "readme.txt", "no CDI file");
-  write_file(second / "b.yaml",
-             "cdiVersion: 0.5.0\nkind: amd.com/gpu\ndevices:\n- {name: 0, containerEdits: {env: [AMD=new]}}\n");
+  write_file(
+      second / "b.yaml",
+      "cdiVersion: 0.5.0\nkind: amd.com/gpu\ndevices:\n- {name: 0, containerEdits: {env: [AMD=new]}}\n");
   const auto specs = read_cdi({first, directory_.path() / "nowhere", second});
   ASSERT_EQ(specs.size(), 2u);
   EXPECT_THAT(choose_gpus("0", specs, tree_).environment, ElementsAre(Pair("AMD", "new")));
@@ -150,7 +151,8 @@ TEST_F(GpusTest, TheLaterDirectoryCountsAndABrokenFileIsLeftOut) {
 
 TEST_F(GpusTest, APlainListDoesWhereThereAreNoSuchFiles) {
   const auto gpus = gpus_in_list(
-      "# the driver\nlibcuda.so.535.104.05\nlibgone.so.1\n/usr/bin/nvidia-smi   # if it is there\nCUDA_CACHE_DISABLE=1\n",
+      "# the driver\nlibcuda.so.535.104.05\nlibgone.so.1\n/usr/bin/nvidia-smi   # if it is "
+      "there\nCUDA_CACHE_DISABLE=1\n",
       "gpus.list", tree_, {});
   ASSERT_EQ(gpus.libraries.size(), 1u);
   EXPECT_EQ(gpus.libraries[0].path, "/usr/lib/libcuda.so.535.104.05");
