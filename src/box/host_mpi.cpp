@@ -34,6 +34,11 @@ void tell(const fit::Closure& closure) {
 fs::path library_of(const std::string& which, const fit::FileTree& host, const fit::ImageFacts& facts) {
   if (which != "host") return which;
   const auto family = fit::mpi_family(facts.mpi);
+  if (family.empty() && !facts.looked_for_software && !facts.glibc)
+    throw Error(Failure::impossible,
+                "which MPI is in the image is not known: give it a name (longship image import FILE -t "
+                "NAME), or name the "
+                "library of the host's: --mpi /…/libmpi.so.12");
   if (family.empty())
     throw Error(
         Failure::impossible,
@@ -54,6 +59,8 @@ void let_in_host_mpi(const std::string& which, const fit::ImageFacts& facts, con
                      Spec& spec, Environment& chosen) {
   const fit::FileTree host;
   const auto library = library_of(which, host, facts);
+  if (!facts.glibc)
+    explain("which glibc the image has is not known: what the host's MPI wants is not checked");
   const auto closure = fit::fitted(fit::host_mpi(host, library, current_environment()), facts);
   tell(closure);
   detail::add_closure(closure, image, spec, chosen);

@@ -249,6 +249,12 @@ Closure fitted(Closure closure, const ImageFacts& image) {
         closure.libraries.push_back(library);
   std::erase_if(closure.others, [](const HostLibrary& one) { return is_runtime_of_compiler(one.name); });
   const auto wanted = wanted_of(closure);
+  if (wanted && !image.glibc && image.looked_for_software)
+    throw Error(Failure::impossible,
+                "the MPI of this host cannot be let in: its {} wants GLIBC_{}, and the image has no glibc: "
+                "use an image "
+                "with glibc, such as debian:bookworm",
+                wanted->library, wanted->glibc.text());
   if (wanted && image.glibc && *image.glibc < wanted->glibc)
     throw Error(
         Failure::impossible,

@@ -146,6 +146,10 @@ Gpus listed(const fit::FileTree& host, const Environment& environment) {
 }
 
 void check_glibc(const Gpus& gpus, const fit::ImageFacts& facts) {
+  if (!gpus.libraries.empty() && !facts.glibc && facts.looked_for_software)
+    throw Error(Failure::impossible,
+                "the driver's libraries need glibc, and the image has none: use one with it, such as "
+                "debian:bookworm");
   for (const auto& library : gpus.libraries)
     if (facts.glibc && library.glibc && *facts.glibc < *library.glibc)
       throw Error(Failure::impossible,

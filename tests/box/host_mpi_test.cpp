@@ -61,16 +61,23 @@ TEST(HostMpiInABox, ASiteSaysByItsEnvironmentWhoseMpiIsUsed) {
   EXPECT_THROW((void)mpi_of_site({{"LONGSHIP_MPI", "hosts"}}), Error);
 }
 
-TEST(HostMpiInABox, WithoutAnMpiInTheImageThereIsNothingToReplace) {
+std::string error_with(const fit::ImageFacts& facts) {
   Spec spec;
   Environment chosen;
   try {
-    let_in_host_mpi("host", {}, {}, spec, chosen);
-    ADD_FAILURE() << "no error";
+    let_in_host_mpi("host", facts, {}, spec, chosen);
   } catch (const Error& error) {
     EXPECT_EQ(error.failure(), Failure::impossible);
-    EXPECT_THAT(error.what(), HasSubstr("no MPI was found in the image"));
+    return error.what();
   }
+  return "no error";
+}
+
+TEST(HostMpiInABox, WithoutAnMpiInTheImageThereIsNothingToReplace) {
+  fit::ImageFacts facts;
+  EXPECT_THAT(error_with(facts), HasSubstr("which MPI is in the image is not known: give it a name"));
+  facts.looked_for_software = true;
+  EXPECT_THAT(error_with(facts), HasSubstr("no MPI was found in the image"));
 }
 
 }  // namespace

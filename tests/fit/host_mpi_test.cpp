@@ -233,6 +233,16 @@ TEST_F(HostMpiTest, AnImageWithAnOlderGlibcIsRefusedWithTheSymbol) {
   EXPECT_EQ(error_of(found, image("mpich 3.4", Version(2, 34))), "no error");
 }
 
+TEST_F(HostMpiTest, AnImageWithoutGlibcIsRefused) {
+  library("/usr/lib/libmpi.so.12", {.wants = {"GLIBC_2.28"}, .strings = "MPICH"});
+  const auto found = closure("/usr/lib/libmpi.so.12");
+  auto facts = image("mpich 3.4");
+  facts.glibc.reset();
+  EXPECT_THAT(error_of(found, facts), HasSubstr("wants GLIBC_2.28, and the image has no glibc"));
+  facts.looked_for_software = false;  // nothing is known of it
+  EXPECT_EQ(error_of(found, facts), "no error");
+}
+
 TEST_F(HostMpiTest, AHostsLibstdcxxThatWantsANewerGlibcIsRefusedToo) {
   library("/usr/lib/libmpi.so.12",
           {.needed = {"libstdc++.so.6"}, .wants = {"GLIBC_2.17", "GLIBCXX_3.4.29"}, .strings = "MPICH"});

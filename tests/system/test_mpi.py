@@ -6,6 +6,7 @@ MPICH's UCX wants shared memory between nodes, which are different boxes: it wor
 TCP alone MPICH 4.0.2 was seen to hang in MPI_Finalize here.)
 """
 
+import json
 import os
 import re
 import signal
@@ -157,6 +158,10 @@ def test_the_mpi_of_an_image_is_found_by_looking(longship, family):
     done = longship("--json", "image", "show", mpi_ring(PROGRAM, family))
     assert done.returncode == 0, done.stderr
     assert re.search(rf'"mpi": ?"{family} \d+\.\d+', done.stdout)
+    facts = json.loads(done.stdout)["facts"]["software"]
+    assert facts["mpi-abi"] == LIBRARIES[family]
+    assert re.fullmatch(r"3\.4\.\d+", facts["libstdc++"])
+    assert ("pmix" in facts) == (family == "openmpi")
 
 
 VICTIM = """
