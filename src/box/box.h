@@ -65,8 +65,9 @@ Way enter(const Spec& spec);
 [[nodiscard]] Environment boxed_environment(const Environment& image, const Environment& host,
                                             const Environment& chosen);
 
-// Whether this process is the keeper of a box that several share (join.h): whoever cleans up after ranks lets
-// it be, for others may still be inside, and it ends by itself.
+// Whether this process is the keeper of a box, or of an image's mount, that several share (join.h,
+// shared_image.h): whoever cleans up after ranks lets it be, for others may still need it, and it ends by
+// itself.
 [[nodiscard]] bool is_keeper(pid_t process);
 
 // The directories in which a batch system's PMIx server is reached, as its variables name them: an MPI rank

@@ -161,7 +161,7 @@ void unpack(int image, const fs::path& name, int directory) {
 
 fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
   const std::string wanted = identity(image);
-  const fs::path ready = cache / wanted;
+  fs::path ready = cache / wanted;
   if (fs::is_directory(ready)) return ready;
   std::error_code ignored;
   fs::create_directories(cache, ignored);  // if it failed, the next step says why
