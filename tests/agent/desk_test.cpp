@@ -7,10 +7,11 @@ namespace longship::agent {
 namespace {
 
 batch::Pilot pilot_of(const std::string& more) {
-  const auto site = site::parse("version = 1\nname = \"lake\"\nbatch = \"local\"\nspool = \"/spool\"\n[node]\narch = \"x86_64\"\n"
-                                "cores = 4\n" +
-                                    more,
-                                "site.toml");
+  const auto site = site::parse(
+      "version = 1\nname = \"lake\"\nbatch = \"local\"\nspool = \"/spool\"\n[node]\narch = \"x86_64\"\n"
+      "cores = 4\n" +
+          more,
+      "site.toml");
   Made made;
   made.pilot = "p1";
   made.shape.queue = "local";
@@ -20,7 +21,8 @@ batch::Pilot pilot_of(const std::string& more) {
 TEST(PilotRequest, WhereTheSiteLetsItsMpiInThePilotIsTold) {
   EXPECT_FALSE(pilot_of("").environment.contains("LONGSHIP_MPI"));
   EXPECT_FALSE(pilot_of("[host.mpi]\nfamily = \"mpich\"\n").environment.contains("LONGSHIP_MPI"));
-  EXPECT_EQ(pilot_of("[host.mpi]\nfamily = \"mpich\"\nlet_in = true\n").environment.at("LONGSHIP_MPI"), "host");
+  EXPECT_EQ(pilot_of("[host.mpi]\nfamily = \"mpich\"\nlet_in = true\n").environment.at("LONGSHIP_MPI"),
+            "host");
   EXPECT_EQ(pilot_of("[host.mpi]\nfamily = \"mpich\"\nlibrary = \"/opt/libmpi.so.12\"\nlet_in = true\n")
                 .environment.at("LONGSHIP_MPI"),
             "/opt/libmpi.so.12");
