@@ -32,6 +32,18 @@ std::string architecture_of(const Elf64_Ehdr& header) {
   }
 }
 
+std::optional<Elf64_Ehdr> header_of(std::string_view file) {
+  Elf64_Ehdr header;
+  if (file.size() < sizeof header || !file.starts_with(std::string_view(ELFMAG, SELFMAG))) return {};
+  std::memcpy(&header, file.data(), sizeof header);
+  return header;
+}
+
+// 64 bits, the lower byte first.
+bool is_ours(const Elf64_Ehdr& header) {
+  return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB;
+}
+
 // The file as the loader would see it: addresses become offsets, and nothing is read beyond the end.
 class Loaded {
  public:
@@ -57,6 +69,14 @@ class Loaded {
           address - segment.p_vaddr < segment.p_filesz && segment.p_offset <= file_.size())
         return segment.p_offset + (address - segment.p_vaddr);
     return {};
+  }
+
+  [[nodiscard]] std::vector<std::string_view> constants() const {
+    std::vector<std::string_view> parts;
+    for (const auto& segment : segments_)
+      if (segment.p_type == PT_LOAD && segment.p_flags == PF_R && segment.p_offset <= file_.size())
+        parts.push_back(file_.substr(segment.p_offset, segment.p_filesz));
+    return parts;
   }
 
   [[nodiscard]] std::vector<Elf64_Dyn> dynamic() const {
@@ -146,13 +166,19 @@ std::vector<std::string> own_versions(const Loaded& loaded, const Dynamic& table
 
 }  // namespace
 
+std::vector<std::string_view> constants_of(std::string_view file) {
+  const auto header = header_of(file);
+  if (!header || !is_ours(*header)) return {file};
+  auto parts = Loaded(file).constants();
+  return parts.empty() ? std::vector{file} : parts;
+}
+
 std::optional<Elf> read_elf(std::string_view file) {
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header || !file.starts_with(std::string_view(ELFMAG, SELFMAG))) return {};
-  std::memcpy(&header, file.data(), sizeof header);
+  const auto header = header_of(file);
+  if (!header) return {};
   Elf elf;
-  elf.architecture = architecture_of(header);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) return elf;
+  elf.architecture = architecture_of(*header);
+  if (!is_ours(*header)) return elf;
   const Loaded loaded(file);
   const auto entries = loaded.dynamic();
   const auto tables = tables_of(loaded, entries);

@@ -27,6 +27,10 @@ struct Elf {
 // Nothing: no ELF file. Only the architecture is known of files for 32 bits or of the other byte order.
 [[nodiscard]] std::optional<Elf> read_elf(std::string_view file);
 
+// The parts of a library in which its texts are, to be searched: without the code where that is apart, which
+// is most of a large library; else all of it.
+[[nodiscard]] std::vector<std::string_view> constants_of(std::string_view file);
+
 // The highest of "GLIBC_2.2.5", "GLIBC_2.34", …: 2.34; nothing if there are none with that prefix.
 [[nodiscard]] std::optional<Version> highest(const std::vector<std::string>& versions,
                                              std::string_view prefix);

@@ -35,33 +35,33 @@ MappedFile::~MappedFile() {
 }
 
 std::optional<fs::path> FileTree::real(const fs::path& path) const {
-  fs::path done = "/";
-  std::vector<fs::path> rest(path.begin(), path.end());
-  std::reverse(rest.begin(), rest.end());
-  for (int links = 0; !rest.empty();) {
-    const auto part = rest.back();
-    rest.pop_back();
-    if (part.empty() || part == "/" || part == ".") continue;
-    if (part == "..") {
-      done = done.parent_path();
-      continue;
-    }
-    const auto next = done / part;
-    std::error_code failed;
-    const auto kind = fs::symlink_status(outside(next), failed).type();
-    if (failed || kind == fs::file_type::not_found) return {};
-    if (kind != fs::file_type::symlink) {
-      done = next;
-      continue;
-    }
-    if (++links > most_links) return {};
-    const auto target = fs::read_symlink(outside(next), failed);
-    if (failed) return {};
-    if (target.is_absolute()) done = "/";
-    const std::vector<fs::path> parts(target.begin(), target.end());
-    rest.insert(rest.end(), parts.rbegin(), parts.rend());
-  }
-  return done;
+  return resolve("/" / path.relative_path(), 0);
+}
+
+// The directory first, which is the same for many, then the last part.
+std::optional<fs::path> FileTree::resolve(const fs::path& path, int links) const {
+  if (!path.has_relative_path()) return "/";
+  const auto parent = resolve_directory(path.parent_path(), links);
+  const auto name = path.filename();
+  if (!parent || name.empty() || name == ".") return parent;
+  if (name == "..") return parent->parent_path();
+  auto next = *parent / name;
+  std::error_code failed;
+  const auto kind = fs::symlink_status(outside(next), failed).type();
+  if (failed || kind == fs::file_type::not_found) return {};
+  if (kind != fs::file_type::symlink) return next;
+  if (links >= most_links) return {};
+  const auto target = fs::read_symlink(outside(next), failed);
+  if (failed) return {};
+  return resolve(target.is_absolute() ? target : *parent / target, links + 1);
+}
+
+std::optional<fs::path> FileTree::resolve_directory(const fs::path& path, int links) const {
+  const auto known = directories_.find(path.native());
+  if (known != directories_.end()) return known->second;
+  auto found = resolve(path, links);
+  if (links == 0) directories_.emplace(path.native(), found);  // else it may only have been too many links
+  return found;
 }
 
 std::vector<std::string> FileTree::names_in(const fs::path& directory) const {

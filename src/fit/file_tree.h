@@ -3,6 +3,7 @@
 // it.
 #pragma once
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +42,14 @@ class FileTree {
   }
 
  private:
+  [[nodiscard]] std::optional<std::filesystem::path> resolve(const std::filesystem::path& path,
+                                                             int links) const;
+  [[nodiscard]] std::optional<std::filesystem::path> resolve_directory(const std::filesystem::path& path,
+                                                                       int links) const;
+
   std::filesystem::path root_;
+  // Directories that were looked up before: thousands of names are asked for in a few of them.
+  mutable std::map<std::string, std::optional<std::filesystem::path>> directories_;
 };
 
 }  // namespace longship::fit

@@ -24,9 +24,13 @@ bool has(const std::vector<HostLibrary>& libraries, std::string_view name) {
 }
 
 const Recipe* recipe_for(std::string_view content) {
+  const auto parts = constants_of(content);
+  const auto says = [&](std::string_view words) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](std::string_view part) { return part.find(words) != std::string_view::npos; });
+  };
   for (const auto& recipe : mpi_recipes())
-    for (const auto words : recipe.says)
-      if (content.find(words) != std::string_view::npos) return &recipe;
+    if (std::any_of(recipe.says.begin(), recipe.says.end(), says)) return &recipe;
   return nullptr;
 }
 
@@ -67,16 +71,23 @@ void add_plug_ins(const FileTree& host, const fs::path& directory, int depth, Pa
   }
 }
 
+Paths directories_with(Paths first, const Paths& more) {
+  for (const auto& one : more) add_new(first, one);
+  return first;
+}
+
 // Everything grows from here: files whose needs are looked at, libraries that are taken, places.
 class Collector {
  public:
   Collector(const FileTree& host, const Environment& environment, const fs::path& library,
             const Recipe& recipe)
-      : host_(host), recipe_(recipe), own_(own_directories(host, library)) {
+      : host_(host),
+        recipe_(recipe),
+        own_(own_directories(host, library)),
+        directories_(directories_with(own_, loader_directories(host, environment))),
+        needs_(host, directories_) {
     closure_.maker = recipe.maker;
     closure_.family = recipe.family;
-    directories_ = own_;
-    for (const auto& one : loader_directories(host, environment)) add_new(directories_, one);
   }
 
   Closure collect(const fs::path& library) {
@@ -99,9 +110,9 @@ class Collector {
   void take(const std::string& name, const fs::path& path) {
     auto& list = is_communication(name) ? closure_.libraries : closure_.others;
     add_new(files_, path);
-    if (!has(list, name)) list.push_back(library_at(host_, path, name));
+    if (!has(list, name)) list.push_back(needs_.library(path, name));
     for (auto& alias : aliases(closure_.family, name))
-      if (!has(list, alias)) list.push_back(library_at(host_, path, alias));
+      if (!has(list, alias)) list.push_back(needs_.library(path, alias));
   }
 
   void take_by_name(const std::string& name) {
@@ -124,16 +135,17 @@ class Collector {
 
   std::optional<fs::path> add_place(std::string_view place, const fs::path& directory) {
     const auto path = place_at(host_, place, directory);
-    if (!path) return {};
-    add_new(closure_.places, *path);
+    if (!path || std::find(closure_.places.begin(), closure_.places.end(), *path) != closure_.places.end())
+      return path;
+    closure_.places.push_back(*path);
     if (host_.is_directory(*path)) add_plug_ins(host_, *path, 0, files_);
     return path;
   }
 
   void follow_needs() {
-    auto needed = needed_by(host_, files_, directories_);
-    for (const auto& library : needed.found) take(library.name, library.path);
-    closure_.missing = std::move(needed.missing);
+    needs_.follow(files_);
+    for (const auto& library : needs_.found()) take(library.name, library.path);
+    closure_.missing = needs_.missing();
   }
 
   void add_companions() {
@@ -160,8 +172,9 @@ class Collector {
 
   const FileTree& host_;
   const Recipe& recipe_;
-  const Paths own_;
-  Paths directories_, files_;
+  const Paths own_, directories_;
+  Needs needs_;
+  Paths files_;
   Closure closure_;
 };
 

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/text.h"
-#include "elf.h"
 
 namespace longship::fit {
 namespace fs = std::filesystem;
@@ -75,30 +73,40 @@ std::optional<fs::path> find_library(const FileTree& host, const std::string& na
   return {};
 }
 
-Libraries needed_by(const FileTree& host, const std::vector<fs::path>& files,
-                    const std::vector<fs::path>& directories) {
-  Libraries result;
-  std::set<std::string> seen;
+const Elf& Needs::read(const fs::path& path) {
+  const auto known = files_.find(path);
+  if (known != files_.end()) return known->second;
+  const MappedFile file(host_.outside(path));
+  return files_.emplace(path, read_elf(file.bytes()).value_or(Elf())).first->second;
+}
+
+HostLibrary Needs::library(const fs::path& path, std::string name) {
+  return library_of(read(path), path, std::move(name));
+}
+
+void Needs::follow(const std::vector<fs::path>& files) {
   std::vector<fs::path> to_do = files;
-  for (std::size_t i = 0; i < to_do.size() && i < most_files; ++i) {
-    const MappedFile file(host.outside(to_do[i]));
-    const auto elf = read_elf(file.bytes());
-    if (!elf) continue;
-    auto places = runpath_of(*elf, to_do[i]);
-    add_new(places, to_do[i].parent_path());
-    places.insert(places.end(), directories.begin(), directories.end());
-    for (const auto& name : elf->needed) {
-      if (is_of_glibc(name) || name.find('/') != std::string::npos || !seen.insert(name).second) continue;
-      const auto path = find_library(host, name, places);
-      if (!path) {
-        result.missing.push_back(name);
-        continue;
-      }
-      result.found.push_back(library_at(host, *path, name));
-      to_do.push_back(*path);
-    }
+  for (std::size_t i = 0; i < to_do.size() && followed_.size() < most_files; ++i) {
+    const auto file = to_do[i];  // it grows meanwhile
+    if (followed_.insert(file).second) follow(file, to_do);
   }
-  return result;
+}
+
+void Needs::follow(const fs::path& file, std::vector<fs::path>& to_do) {
+  const auto& elf = read(file);
+  auto places = runpath_of(elf, file);
+  add_new(places, file.parent_path());
+  places.insert(places.end(), directories_.begin(), directories_.end());
+  for (const auto& name : elf.needed) {
+    if (is_of_glibc(name) || name.find('/') != std::string::npos || !names_.insert(name).second) continue;
+    const auto path = find_library(host_, name, places);
+    if (!path) {
+      missing_.push_back(name);
+      continue;
+    }
+    found_.push_back(library(*path, name));
+    to_do.push_back(*path);
+  }
 }
 
 HostLibrary library_at(const FileTree& host, const fs::path& path, std::string name) {

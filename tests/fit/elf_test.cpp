@@ -46,6 +46,22 @@ TEST(ElfTest, WhatIsNoElfFileIsNothing) {
   EXPECT_FALSE(read_elf(std::string(4096, 'x')));
 }
 
+TEST(ElfTest, TextsAreSearchedWithoutTheCodeWhereThatIsApart) {
+  const auto whole = make_elf(sample);
+  ASSERT_EQ(constants_of(whole).size(), 1u);  // one segment for everything
+  EXPECT_EQ(constants_of(whole)[0].size(), whole.size());
+  EXPECT_EQ(constants_of("no ELF file"), std::vector<std::string_view>{"no ELF file"});
+  const auto self = read_file("/proc/self/exe");
+  std::size_t size = 0;
+  bool found = false;
+  for (const auto part : constants_of(self)) {
+    size += part.size();
+    found = found || part.find("a text that only this test has") != std::string_view::npos;
+  }
+  EXPECT_TRUE(found);
+  EXPECT_LT(size, self.size());
+}
+
 // Each byte that could mislead it is changed; under ASan a read outside the file ends the test.
 TEST(ElfTest, DamagedFilesAreReadWithinTheirBounds) {
   const auto whole = make_elf(sample);
@@ -55,6 +71,7 @@ TEST(ElfTest, DamagedFilesAreReadWithinTheirBounds) {
       auto damaged = whole;
       damaged[at] = value;
       (void)read_elf(damaged);
+      (void)constants_of(damaged);
     }
 }
 

@@ -14,5 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& text : *texts)
       if (text.empty() || text.find_first_of("\n\x1b") != std::string::npos) std::abort();
   (void)fit::wanted_glibc(*elf);
+  for (const auto part : fit::constants_of({reinterpret_cast<const char*>(data), size}))
+    if (part.size() > size) std::abort();
   return 0;
 }
