@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """longship box as users type it."""
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM, needs, wait_until
+from seccomp import forbid
 
 
 @pytest.fixture
@@ -195,19 +195,6 @@ def test_an_ordinary_user_can_seem_to_be_root(longship, tree, as_user):
     script = "id -u; touch /x && chown 7:7 /x && mknod /y c 1 3 && echo fine"
     done = longship("box", *USR, "--writable", "--fake-root", tree, "--", "sh", "-c", script, **as_user)
     assert done.stdout == "0\nfine\n", done.stderr
-
-
-def forbid(call, answer):
-    """Something to do in a child: a system call gets this answer from then on."""
-    def install():
-        library = ctypes.CDLL("libseccomp.so.2")
-        library.seccomp_init.restype = ctypes.c_void_p
-        rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
-        number = library.seccomp_syscall_resolve_name(call)
-        library.seccomp_rule_add(rules, 0x00050000 | answer, number, 0)
-        if library.seccomp_load(rules) != 0:
-            os._exit(99)
-    return install
 
 
 def test_without_user_namespaces_it_cannot_be_done_here(longship, tree, as_user):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """longship check: whether an image fits, before the run; each "no" with its reason and remedy."""
 
+import errno
 import json
 import re
 
@@ -8,7 +9,7 @@ import pytest
 from conftest import PROGRAM, needs, wait_until
 from hub_lab import HubLab
 from images import STORE, mpi_ring, mpich_of
-from test_box import forbid_unshare
+from seccomp import forbid
 
 SITE = """
 version = 1
@@ -96,7 +97,7 @@ def test_a_glibc_older_than_the_hosts_mpi_wants_is_named_by_its_symbol(ready, si
 
 def test_without_user_namespaces_it_does_not_fit(ready, as_user):
     mpi_ring(PROGRAM, "mpich")
-    done = ready("check", "mpi-ring:mpich", "--without-mpi", "--json", preexec_fn=forbid_unshare, **as_user)
+    done = ready("check", "mpi-ring:mpich", "--without-mpi", "--json", preexec_fn=forbid(b"unshare", errno.EPERM), **as_user)
     assert done.returncode == 3, done.stderr
     finding = findings_of(done)["boxes"]
     assert finding["fit"] == "none"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """longship doctor: every line was tried, every "no" has a remedy."""
 
+import errno
 import json
 import os
 
-from test_box import forbid_unshare
+from seccomp import forbid
 
 
 def checks_of(done):
@@ -36,7 +37,7 @@ def test_every_no_has_a_remedy(longship, as_user):
 
 
 def test_without_user_namespaces_the_exit_code_is_3(longship, as_user):
-    done = longship("doctor", "--json", preexec_fn=forbid_unshare, **as_user)
+    done = longship("doctor", "--json", preexec_fn=forbid(b"unshare", errno.EPERM), **as_user)
     assert done.returncode == 3
     assert json.loads(done.stdout)["boxes"] is False
     checks = checks_of(done)
