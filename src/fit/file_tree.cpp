@@ -41,7 +41,7 @@ std::optional<fs::path> FileTree::real(const fs::path& path) const {
 // The directory first, which is the same for many, then the last part.
 std::optional<fs::path> FileTree::resolve(const fs::path& path, int links) const {
   if (!path.has_relative_path()) return "/";
-  const auto parent = resolve_directory(path.parent_path(), links);
+  auto parent = resolve_directory(path.parent_path(), links);
   const auto name = path.filename();
   if (!parent || name.empty() || name == ".") return parent;
   if (name == "..") return parent->parent_path();

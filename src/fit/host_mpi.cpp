@@ -134,7 +134,7 @@ class Collector {
   }
 
   std::optional<fs::path> add_place(std::string_view place, const fs::path& directory) {
-    const auto path = place_at(host_, place, directory);
+    auto path = place_at(host_, place, directory);
     if (!path || std::find(closure_.places.begin(), closure_.places.end(), *path) != closure_.places.end())
       return path;
     closure_.places.push_back(*path);

@@ -20,7 +20,9 @@ class Version {
 
   [[nodiscard]] std::string text() const;  // "2.31"
   [[nodiscard]] int first() const { return parts_.empty() ? 0 : parts_[0]; }
-  [[nodiscard]] auto operator<=>(const Version&) const = default;  // 2.9 < 2.31, 5.10 == 5.10.0
+  // 2.9 < 2.31, 5.10 == 5.10.0. clang-tidy takes the 0 that a defaulted comparison is compared with for a
+  // pointer.
+  [[nodiscard]] auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr)
 
  private:
   void drop_zeros();

@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using formats::Fields;
-using formats::Value;
 
 constexpr std::size_t largest = 4u << 20;
 

@@ -37,7 +37,7 @@ TEST_F(FileTreeTest, LinksAreFollowedWithinTheRoot) {
   EXPECT_EQ(tree_.real("/etc/alternative"), "/usr/lib/libx.so.1.2");
   EXPECT_EQ(tree_.real("/lib/up"), "/etc");  // there is nothing above the root
   EXPECT_EQ(tree_.real("/lib/deep/../libx.so.1.2"), "/usr/lib/libx.so.1.2");
-  EXPECT_FALSE(tree_.real("/lib/../etc"));   // that is /usr/etc, as the kernel has it
+  EXPECT_FALSE(tree_.real("/lib/../etc"));  // that is /usr/etc, as the kernel has it
 }
 
 TEST_F(FileTreeTest, WhatLeadsNowhereIsNothing) {
