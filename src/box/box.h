@@ -41,6 +41,9 @@ struct Spec {
   // are character devices 0/0, replaced directories carry user.overlay.opaque. `upper` + ".work" is made
   // beside it.
   std::filesystem::path upper;
+  // The mount of a SquashFS file, with all boxes of this user here; not worth it for an image that is used
+  // once.
+  bool share = true;
   // Where to keep unpacked SquashFS images, if neither the kernel nor FUSE may mount them.
   std::filesystem::path unpacked;
   // User 0 inside, and chown, mknod, setuid … pretend to succeed: for package managers in a build.

@@ -68,6 +68,7 @@ ImageRoot::ImageRoot(const Spec& spec) {
 
 // One mount for all boxes of the node, where the machine allows that.
 bool ImageRoot::share(const Spec& spec, int image) {
+  if (!spec.share) return false;
   const auto forced = forced_way();
   const bool kernel = forced ? *forced == Way::kernel : ::geteuid() == 0;
   const bool fuse = (!forced || *forced == Way::fuse) && why_no_fuse().empty();

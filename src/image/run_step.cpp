@@ -26,6 +26,7 @@ box::Spec spec_of(const RunStep& step) {
   spec.writable = box::Writable::directory;
   spec.upper = step.upper;
   spec.unpacked = step.unpacked;
+  spec.share = false;
   spec.fake_root = true;
   spec.working_directory = step.working_directory.empty() ? "/" : step.working_directory;
   spec.binds.push_back(
