@@ -59,6 +59,11 @@ def runs_of_equal_style(row, columns: int):
             start = column
 
 
+def unbroken(text: str) -> str:
+    """Browsers show several spaces as one, whatever xml:space says."""
+    return text.replace(" ", "\u00a0")
+
+
 def draw(screen: pyte.Screen) -> str:
     used = [y for y in range(screen.lines) if any(screen.buffer[y][x].data.strip() for x in range(screen.columns))]
     height = (used[-1] + 1 if used else 1) * CELL_HEIGHT + 2 * MARGIN
@@ -77,7 +82,7 @@ def draw(screen: pyte.Screen) -> str:
             x, baseline = MARGIN + column * CELL_WIDTH, MARGIN + y * CELL_HEIGHT + 14
             length = len(text.rstrip()) * CELL_WIDTH
             parts.append(f'<text x="{x:.1f}" y="{baseline}" fill="{colour}"{weight} textLength="{length:.1f}" '
-                         f'lengthAdjust="spacingAndGlyphs">{escape(text.rstrip())}</text>')
+                         f'lengthAdjust="spacingAndGlyphs">{unbroken(escape(text.rstrip()))}</text>')
     parts.append("</svg>\n")
     return "\n".join(parts)
 
