@@ -6,7 +6,10 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
+
+from processes import kill, marked_processes
 
 
 class HubLab:
@@ -116,3 +119,13 @@ class HubLab:
                 pass  # it is being restarted
             time.sleep(0.1)
         raise AssertionError(f"{name} is not {' or '.join(states)} after {patience} s: {self.job(name)}")
+
+
+@contextmanager
+def running_hub(longship, tmp_path):
+    """With its own agent; what it started ends with it."""
+    longship.environment["LONGSHIP_TEST_MARK"] = str(tmp_path)
+    lab = HubLab(longship, tmp_path / "hub")
+    yield lab.start()
+    lab.stop()
+    kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The portal in Chromium, in front of the real hub with jobs that really run: started once, since that takes seconds."""
 
-import contextlib
 import importlib.util
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "tests" / "lab"))
 
 from browser import Browser  # noqa: E402
 from hub_lab import HubLab  # noqa: E402
+from processes import kill, marked_processes  # noqa: E402
 
 _spec = importlib.util.spec_from_file_location("system_conftest", REPOSITORY / "tests" / "system" / "conftest.py")
 system = importlib.util.module_from_spec(_spec)
@@ -93,9 +91,7 @@ def new_hub(tmp_path_factory):
     for lab, place in made:
         lab.stop()
         lab.longship.close()
-        for line in system.marked_processes(f"LONGSHIP_TEST_MARK={place}"):
-            with contextlib.suppress(ProcessLookupError):  # it went by itself
-                os.kill(int(line.split()[0]), signal.SIGKILL)
+        kill(marked_processes(f"LONGSHIP_TEST_MARK={place}"))
 
 
 class Jobs:

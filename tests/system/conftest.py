@@ -16,6 +16,7 @@ LAB = REPOSITORY / "tests" / "lab"
 PROGRAM = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longship"))
 
 sys.path.insert(0, str(LAB))
+from processes import marked_processes  # noqa: E402
 
 if not PROGRAM.exists():
     pytest.exit(f"{PROGRAM} is not there: ./dev build makes it, LONGSHIP names another", returncode=2)
@@ -90,23 +91,6 @@ def wait_until(condition, what, patience=30.0):
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited {patience:.0f} s in vain: {what}"
         time.sleep(0.02)
-    return found
-
-
-def marked_processes(mark):
-    """Processes with this text in their environment: a mark set for one test finds all its descendants."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            if mark.encode() in (entry / "environ").read_bytes():
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-                if state != "Z":
-                    found.append(f"{entry.name} {command}")
-        except OSError:
-            pass  # it ended meanwhile, or is somebody else's
     return found
 
 

@@ -6,7 +6,8 @@ import signal
 
 import pytest
 from agent_lab import PlayedHub, assignment, site_file
-from conftest import marked_processes, wait_until
+from conftest import wait_until
+from processes import marked_processes
 
 FAILPOINTS = ("agent.journalled", "agent.ordered", "agent.told", "agent.reported", "agent.submitted")
 

@@ -3,14 +3,14 @@
 is room again everything goes on by itself; every job is committed exactly once, and no pilot is left behind."""
 
 import json
-import os
-import signal
 
 import pytest
 from agent_lab import site_file
-from conftest import marked_processes, wait_until
+from conftest import wait_until
 from hub_lab import HubLab
+from processes import kill, marked_processes
 from small_disk import Ballast
+from test_voyage import submit
 
 
 @pytest.fixture
@@ -27,11 +27,7 @@ def marked(longship, tmp_path, small_disk):
     for lab in labs:
         lab.stop()
     mark = f"LONGSHIP_TEST_MARK={tmp_path}"
-    for line in marked_processes(mark):
-        try:
-            os.kill(int(line.split()[0]), signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    kill(marked_processes(mark))
     wait_until(lambda: not marked_processes(mark), "processes to end")
 
 
@@ -45,12 +41,6 @@ def job_file(directory, script):
     (directory / "job.toml").write_text('version = 1\nname = "work"\ncommand = ["sh", "work.sh"]\ncode = "."\n'
                                         '[outputs]\nkeep = ["out.txt"]\n')
     return directory / "job.toml"
-
-
-def submit(hub, job):
-    done = hub.longship("--json", "submit", job)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)["jobs"][0]
 
 
 def check_committed_once(hub, name, content="done\n", patience=60):

@@ -10,7 +10,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import LAB, PROGRAM, marked_processes, wait_until
+from conftest import LAB, PROGRAM, wait_until
+from processes import marked_processes
 
 pytestmark = pytest.mark.usefixtures("nothing_stays_behind")
 

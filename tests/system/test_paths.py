@@ -5,27 +5,18 @@ Each is refused with a sentence, and nothing outside of the attempt's directory 
 import hashlib
 import io
 import json
-import os
-import signal
 import subprocess
 import tarfile
 
 import pytest
-from conftest import marked_processes, needs
-from hub_lab import HubLab
+from conftest import needs
+from hub_lab import running_hub
 
 
 @pytest.fixture
 def hub(longship, tmp_path):
-    longship.environment["LONGSHIP_TEST_MARK"] = str(tmp_path)
-    lab = HubLab(longship, tmp_path / "hub")
-    yield lab.start()
-    lab.stop()
-    for line in marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"):
-        try:
-            os.kill(int(line.split()[0]), signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    with running_hub(longship, tmp_path) as lab:
+        yield lab
 
 
 def member(name, content=None, **more):

@@ -7,7 +7,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import marked_processes, wait_until
+from conftest import wait_until
+from processes import marked_processes
 from spool import Spool
 
 pytestmark = pytest.mark.usefixtures("nothing_stays_behind")

@@ -7,7 +7,8 @@ import signal
 
 import pytest
 from agent_lab import PlayedHub, assignment, site_file
-from conftest import marked_processes, wait_until
+from conftest import wait_until
+from processes import marked_processes
 from spool import LogWriter, read_log
 
 

@@ -6,8 +6,9 @@ import os
 import signal
 
 import pytest
-from conftest import PROGRAM, marked_processes, needs, wait_until
+from conftest import PROGRAM, needs, wait_until
 from hub_lab import HubLab
+from processes import kill, marked_processes
 from sshd import login_node
 from test_voyage import check_committed_once, job_file
 
@@ -25,8 +26,7 @@ def node(longship, tmp_path):
     with login_node(environment=there) as at:
         longship.environment["PATH"] = at.program_directory() + ":" + longship.environment["PATH"]
         yield at
-        for line in marked_processes(f"LONGSHIP_TEST_MARK={mark}"):
-            os.kill(int(line.split()[0]), signal.SIGKILL)
+        kill(marked_processes(f"LONGSHIP_TEST_MARK={mark}"))
 
 
 @pytest.fixture

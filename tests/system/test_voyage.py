@@ -9,8 +9,9 @@ import signal
 import time
 
 import pytest
-from conftest import REPOSITORY, marked_processes, wait_until
+from conftest import REPOSITORY, wait_until
 from hub_lab import HubLab
+from processes import kill, marked_processes
 
 
 @pytest.fixture
@@ -23,14 +24,6 @@ def hub(longship, tmp_path):
     lab.stop()
     # Without work a pilot goes by itself, also when its agent is gone; here nobody wants to wait for that.
     kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))
-
-
-def kill(processes):
-    for line in processes:
-        try:
-            os.kill(int(line.split()[0]), signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it died with the one before
 
 
 def job_file(directory, script, **keys):

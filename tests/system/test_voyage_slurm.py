@@ -11,13 +11,14 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from conftest import PROGRAM, REPOSITORY, marked_processes, needs, wait_until
+from conftest import PROGRAM, REPOSITORY, needs, wait_until
 from hub_lab import HubLab
 from images import STORE, image, mpi_ring
+from processes import kill, marked_processes
 from slurm_lab import slurm
 from sshd import login_node
 from test_mpi import ONE_HOST, VERSIONS
-from test_voyage import check_committed_once, job_file, kill
+from test_voyage import check_committed_once, job_file
 
 pytestmark = [needs("slurmctld", "slurmd", "munged", "sbatch")]
 

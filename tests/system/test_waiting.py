@@ -1,27 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """submit --wait and logs -f: told by the hub's events, and by the clock where the events do not come."""
 
-import os
 import signal
 import time
 
 import pytest
-from conftest import marked_processes, wait_until
-from hub_lab import HubLab
+from conftest import wait_until
+from hub_lab import running_hub
 from watching_proxy import WatchingProxy
 
 
 @pytest.fixture
 def hub(longship, tmp_path):
-    longship.environment["LONGSHIP_TEST_MARK"] = str(tmp_path)
-    lab = HubLab(longship, tmp_path / "hub")
-    yield lab.start()
-    lab.stop()
-    for line in marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"):
-        try:
-            os.kill(int(line.split()[0]), signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    with running_hub(longship, tmp_path) as lab:
+        yield lab
 
 
 @pytest.fixture
