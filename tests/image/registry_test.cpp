@@ -81,7 +81,7 @@ TEST_F(CredentialsTest, ADamagedFileIsNamed) {
 }
 
 TEST(Base64Test, ThereAndBack) {
-  for (const std::string text : {"", "a", "ab", "abc", "abcd", std::string("\0\xff", 2).c_str()})
+  for (const auto& text : std::vector<std::string>{"", "a", "ab", "abc", "abcd", std::string("\0\xff", 2)})
     EXPECT_EQ(from_base64(base64(text)).value_or(""), text);
   EXPECT_FALSE(from_base64("abc"));
   EXPECT_FALSE(from_base64("a*c="));
