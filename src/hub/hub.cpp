@@ -28,7 +28,7 @@ namespace longship::hub {
 namespace {
 
 constexpr std::chrono::seconds tick_every{1};
-constexpr std::size_t most_told = 1000;  // changed jobs, before listeners are told to ask again instead
+constexpr std::size_t most_told = 200;  // changed jobs, before listeners are told to ask again instead
 
 Moment now() {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
