@@ -71,7 +71,8 @@ class Loop {
   Loop(const PilotOptions& options, fs::path directory)
       : directory_(std::move(directory)),
         order_(message::read_order(directory_)),
-        berth_{spool_of(directory_, order_), order_.image_store, options.installation},
+        berth_{spool_of(directory_, order_), order_.image_store, options.installation,
+               launch::engine_named(order_.engine, "engine")},
         pretend_(options.pretend),
         lock_(lock(directory_)),
         setting_(setting_of(order_)),

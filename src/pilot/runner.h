@@ -27,6 +27,7 @@ struct Berth {
   message::Spool spool;
   std::filesystem::path image_store;
   Installation installation;
+  launch::Engine engine = launch::Engine::own;
 };
 
 using RunnerEvent = std::variant<Progress, Done>;
