@@ -229,7 +229,7 @@ def test_the_ranks_of_a_job_use_the_sites_mpi_if_it_is_to_be_let_in(site, family
     library = LIBRARIES[family]
     known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     path = re.search(rf"{re.escape(library)} .*=> (\S+)", known).group(1)
-    text, changes = re.subn(r"\[host\.mpi\][^\[]*", f'[host.mpi]\nfamily = "{family}"\nlibrary = "{path}"\nlet_in = true\n\n',
+    text, changes = re.subn(r"\[host\.mpi\]\n(\w.*\n)*", f'[host.mpi]\nfamily = "{family}"\nlibrary = "{path}"\nlet_in = true\n',
                             site.file.read_text())
     assert changes == 1
     site.file.write_text(text)
@@ -238,7 +238,7 @@ def test_the_ranks_of_a_job_use_the_sites_mpi_if_it_is_to_be_let_in(site, family
     command = json.dumps(["sh", "-c", LOADED.format(library)])
     name = site.submit(RING, "--set", f"image=mpi-ring:{family}", "--set", f"command={command}")
     job = site.hub.wait(name, patience=120)
-    said = site.longship("logs", name).stdout
+    said = site.longship("logs", "--all", name).stdout
     assert job["state"] == "finished", (job, site.longship("logs", name, "--err").stdout)
     assert said.count(f"{library} => /opt/longship-host/mpi/lib/{library} ") == 4, said
     assert f"ring 6, sum 10, {VERSIONS[family]}" in said
@@ -257,7 +257,7 @@ def test_each_rank_of_a_job_has_the_gpus_that_slurm_gave(site, tmp_path):
                        f"command={json.dumps(['sh', '-c', script])}", "--set", "image=mpi-ring:mpich")
     job = site.hub.wait(name, patience=120)
     assert job["state"] == "finished", (job, site.longship("logs", name, "--err").stdout)
-    said = site.longship("logs", name).stdout
+    said = site.longship("logs", "--all", name).stdout
     for rank in range(4):
         assert f"rank {rank} has {rank % 2} of 0,1, yesyes" in said, said
 
