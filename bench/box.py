@@ -24,7 +24,9 @@ from pathlib import Path
 from lib import Bench, timed
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests"))
+sys.path.insert(0, str(REPOSITORY / "tests" / "lab"))
+from fuse import fuse_for_everybody  # noqa: E402
+
 KEPT = REPOSITORY / "build" / "bench"  # the tree takes half a minute to make
 USER = 12345
 STARTS = 20  # per measurement: a single start is too short for the clock's moods
@@ -33,12 +35,13 @@ COLD_ROUNDS = 5
 IMPORT = ["-c", "import torch"]
 
 
-def main():
-    bench = Bench(__doc__)
+def main(about=__doc__, only_starts=False):
+    bench = Bench(about)
     longship = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longship"))
     if not longship.exists():
         sys.exit(f"{longship} is not there: ./dev build makes it")
-    tree, torch_image = make_tree(), make_torch_image(bench, longship)
+    tree = make_tree()
+    torch_image = None if only_starts else make_torch_image(bench, longship)
     with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
         scratch = Path(scratch)
         tree, program = give_to_user(tree, scratch), give_program_to_user(longship, scratch)
@@ -227,7 +230,7 @@ def make_tree():
 def make_torch_image(bench, longship):
     """The file of an image with PyTorch, made once and kept; none where it cannot be had."""
     try:
-        from lab import images
+        import images
         name = images.image(longship, "torch-bookworm", "bookworm", "python3-torch", "python3-numpy", "python3-sklearn")
         shown = subprocess.run([longship, "image", "show", name], env=os.environ | {"LONGSHIP_STORE": str(images.STORE)},
                                capture_output=True, text=True, check=True).stdout
@@ -299,21 +302,6 @@ def make_squashfs(tree, image):
     subprocess.run(["mksquashfs", str(tree), str(image), "-comp", "zstd", "-Xcompression-level", "1", "-all-root",
                     "-quiet", "-no-progress"], check=True, stdout=subprocess.DEVNULL)
     os.chmod(image, 0o644)
-
-
-@contextmanager
-def fuse_for_everybody():
-    """On most machines it is; as root we can arrange it for a while."""
-    device = "/dev/fuse"
-    if os.geteuid() != 0 or not os.path.exists(device):
-        yield
-        return
-    before = os.stat(device).st_mode & 0o7777
-    os.chmod(device, 0o666)
-    try:
-        yield
-    finally:
-        os.chmod(device, before)
 
 
 def as_user(work):

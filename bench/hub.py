@@ -27,8 +27,8 @@ CORES = len(os.sched_getaffinity(0))
 
 def main():
     bench = Bench(__doc__, lambda parser: (
-        parser.add_argument("--noops", type=int, default=20000, help="no-op tasks per measurement"),
-        parser.add_argument("--tasks", type=int, default=1000, help="/bin/true tasks per measurement")))
+        parser.add_argument("--noops", type=int, default=60000, help="no-op tasks per measurement"),
+        parser.add_argument("--tasks", type=int, default=2000, help="/bin/true tasks per measurement")))
     noops, tasks = bench.options.noops, bench.options.tasks
     longship = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longship"))
     with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch:

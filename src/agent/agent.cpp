@@ -315,7 +315,7 @@ void Agent::Parts::talk(Instant at) {
   for (int batches = 0; batches < 50; ++batches) {
     const auto facts = desk->outbox.next(500, std::size_t{1} << 20);
     if (facts.facts.empty()) break;
-    link->send(facts);
+    link->send(message::encode(facts));
   }
   if (desk->engine.has_news()) alive_due.soon(alive_sent + seconds(1));
   if (!alive_due.now(at)) return;

@@ -81,10 +81,10 @@ std::optional<message::FromHub> Link::receive() {
   return {};
 }
 
-void Link::send(const message::FromAgent& message) {
+void Link::send(std::string_view frame) {
   if (!stream_) return;
   try {
-    stream_->send(message::encode(message));
+    stream_->send(frame);
   } catch (const Error& error) {
     lose(error.what());
   }

@@ -30,8 +30,9 @@ class Link {
   [[nodiscard]] bool up() const { return welcomed_; }  // the hub answered: facts may be sent
   // What the hub says; nothing: nothing now.
   [[nodiscard]] std::optional<message::FromHub> receive();
-  void send(const message::FromAgent& message);  // goes nowhere if the link is down
-  void drop();                                   // to begin anew
+  void send(const message::FromAgent& message) { send(message::encode(message)); }
+  void send(std::string_view frame);  // goes nowhere if the link is down
+  void drop();                        // to begin anew
   void close();
 
   [[nodiscard]] bool over() const { return over_; }  // there will be no other connection

@@ -70,8 +70,8 @@ void Outbox::send_from(std::uint64_t number) {
   while (sent_ < number && reader_->next()) ++sent_;
 }
 
-message::Facts Outbox::next(std::size_t most, std::size_t bytes) {
-  message::Facts facts;
+message::WrittenFacts Outbox::next(std::size_t most, std::size_t bytes) {
+  message::WrittenFacts facts;
   facts.first = sent_;
   if (!reader_) return facts;
   std::size_t size_so_far = 0;
@@ -79,7 +79,7 @@ message::Facts Outbox::next(std::size_t most, std::size_t bytes) {
     const auto record = reader_->next();
     if (!record) break;
     size_so_far += record->payload.size();
-    facts.facts.push_back(message::decode_fact(record->payload));
+    facts.facts.emplace_back(record->payload);
     ++sent_;
   }
   return facts;

@@ -27,7 +27,7 @@ class Outbox {
   // Facts from here on are to be sent.
   void send_from(std::uint64_t number);
   // The next ones, at most this many and not much more than this many bytes; empty when all are sent.
-  [[nodiscard]] message::Facts next(std::size_t most, std::size_t bytes);
+  [[nodiscard]] message::WrittenFacts next(std::size_t most, std::size_t bytes);
 
  private:
   std::filesystem::path path_;

@@ -25,8 +25,7 @@ ChosenImage choose_image(const std::string& word) {
 
 fit::ImageFacts facts_for_libraries(const ChosenImage& image) {
   if (fs::is_directory(image.root)) return fit::facts_of_tree(fit::FileTree(image.root));
-  const auto& facts = image.facts;
-  return fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software);
+  return fit::image_facts(image.facts);
 }
 
 box::Bind parse_bind(const std::string& word) {

@@ -31,6 +31,11 @@ struct ImageFacts {
 using Software = std::map<std::string, std::string>;
 [[nodiscard]] ImageFacts image_facts(std::string_view architecture, std::string_view libc,
                                      std::string_view mpi, const std::optional<Software>& software);
+// Of what a store of images keeps, which this room does not know.
+template <class Kept>
+[[nodiscard]] ImageFacts image_facts(const Kept& kept) {
+  return image_facts(kept.architecture, kept.libc, kept.mpi, kept.software);
+}
 
 struct HostFacts {
   std::string architecture;  // as uname tells

@@ -116,6 +116,18 @@ std::string encode(const FromAgent& message) {
   return frame;
 }
 
+std::string encode(const WrittenFacts& facts) {
+  auto frame = begin_frame();
+  {
+    ObjectWriter object(frame);
+    object.text("kind", "facts");
+    object.integer("first", facts.first);
+    object.list("facts", facts.facts, [](std::string& out, const std::string& fact) { out += fact; });
+  }
+  finish_frame(frame, {});
+  return frame;
+}
+
 FromAgent decode_from_agent(std::string_view frame) {
   const auto parts = parts_of(frame);
   const auto document = formats::parse_json(parts.json, "a message of the agent");

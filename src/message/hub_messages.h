@@ -158,6 +158,12 @@ inline constexpr std::size_t largest_frame = std::size_t{8} << 20;
 [[nodiscard]] FromHub decode_from_hub(std::string_view frame);
 // A fact alone, as it stands in the outbox.
 [[nodiscard]] std::string encode(const Fact& fact);
+// Facts as encode() made them, sent on without reading them again: an agent sends what it has on disk.
+struct WrittenFacts {
+  std::uint64_t first = 0;
+  std::vector<std::string> facts;
+};
+[[nodiscard]] std::string encode(const WrittenFacts& facts);
 [[nodiscard]] Fact decode_fact(std::string_view payload);
 [[nodiscard]] const AttemptId& attempt_of(const Fact& fact);
 

@@ -26,14 +26,9 @@ fit::HostFacts this_host(bool mpi_job) {
   return facts;
 }
 
-fit::ImageFacts facts_of(const store::Image& image) {
-  const auto& facts = image.facts;
-  return fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software);
-}
-
 void check_fit(const store::Image& image, const job::Job& job) {
   const bool mpi_job = job.launch == job::Launch::mpi;
-  for (const auto& finding : fit::verdict(facts_of(image), this_host(mpi_job), mpi_job)) {
+  for (const auto& finding : fit::verdict(fit::image_facts(image.facts), this_host(mpi_job), mpi_job)) {
     if (finding.fit == fit::Fit::none)
       throw Error(Failure::impossible, "image {} does not fit: {}: {}", image.name, finding.reason,
                   finding.remedy);

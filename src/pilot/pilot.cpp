@@ -59,9 +59,8 @@ void set_checkpoints(launch::Plan& plan, const Task& task, bool boxed) {
 void choose_mpi(launch::Plan& plan, const Ground& ground) {
   const auto which = box::mpi_of_site(current_environment());
   if (which == "image" || !ground.image) return;
-  const auto& facts = ground.image->facts;
-  box::let_in_host_mpi(which, fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software),
-                       plan.box->environment, plan.box->spec, plan.environment);
+  box::let_in_host_mpi(which, fit::image_facts(ground.image->facts), plan.box->environment, plan.box->spec,
+                       plan.environment);
 }
 
 launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& ground,

@@ -59,8 +59,7 @@ Verdict no_such_image(const job::Job& job) {
 }  // namespace
 
 fit::ImageFacts facts_of(const store::Image& image) {
-  const auto& facts = image.facts;
-  return fit::image_facts(facts.architecture, facts.libc, facts.mpi, facts.software);
+  return fit::image_facts(image.facts);
 }
 
 fit::HostFacts host_facts(const Site& site) {

@@ -36,7 +36,7 @@ TEST_F(OutboxTest, FactsAreSentFromTheFirstThatWasNotSeen) {
   auto sent = outbox.next(3, 1 << 20);
   EXPECT_EQ(sent.first, 4u);
   EXPECT_EQ(sent.facts.size(), 3u);
-  EXPECT_EQ(message::attempt_of(sent.facts[0]).text(), "digits-5.1");
+  EXPECT_EQ(message::attempt_of(message::decode_fact(sent.facts[0])).text(), "digits-5.1");
   outbox.append(facts(10, 12));
   EXPECT_EQ(outbox.next(100, 1 << 20).facts.size(), 5u);
   EXPECT_TRUE(outbox.next(100, 1 << 20).facts.empty());

@@ -2,7 +2,6 @@
 """longship box as users type it."""
 
 import errno
-import fcntl
 import os
 import pty
 import signal
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM, needs, wait_until
+from fuse import fuse_for_everybody
 from seccomp import forbid
 
 
@@ -35,24 +35,12 @@ def image(tree, tmp_path):
 
 @pytest.fixture
 def fuse():
-    """FUSE for everybody, as most machines have it; one test at a time, and put back afterwards."""
-    device = "/dev/fuse"
-    if not os.path.exists(device):
+    if not os.path.exists("/dev/fuse"):
         pytest.skip("there is no /dev/fuse")
-    if os.access(device, os.R_OK | os.W_OK) and os.getuid() != 0:
+    with fuse_for_everybody():
+        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            pytest.skip("/dev/fuse is closed, and only root can open it")
         yield
-        return
-    if os.getuid() != 0:
-        pytest.skip("/dev/fuse is closed, and only root can open it")
-    with open("/tmp/longship-test-fuse.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        before = os.stat(device).st_mode & 0o7777
-        os.chmod(device, 0o666)
-        try:
-            yield
-        finally:
-            os.chmod(device, before)
-    os.unlink("/tmp/longship-test-fuse.lock")
 
 
 USR = ("--bind", "/usr:/usr:ro")
