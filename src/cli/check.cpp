@@ -74,10 +74,11 @@ fit::Finding boxes_here() {
             "load its module, or unset LONGSHIP_ENGINE"};
   }
   const auto ability = box::boxes();
-  if (ability.there || found.empty())
+  const auto engine = launch::engine_to_suggest(found);
+  if (ability.there || engine.empty())
     return {"boxes", ability.there ? fit::Fit::good : fit::Fit::none, ability.detail, ability.remedy};
   return {"boxes", fit::Fit::limited, ability.detail,
-          fmt::format("let {} start them: LONGSHIP_ENGINE={}", found.front(), found.front())};
+          fmt::format("let {0} start them: LONGSHIP_ENGINE={0}", engine)};
 }
 
 // What was not looked for cannot be judged.

@@ -64,9 +64,10 @@ void add_engines(std::vector<Check>& checks) {
     return;
   }
   checks.push_back({"other engines", Verdict::yes, join(found, ", "), ""});
-  if (auto& boxes = checks.front(); boxes.verdict == Verdict::no)
-    boxes.remedy += fmt::format(
-        "; or let {0} start them: LONGSHIP_ENGINE={0}, in a site file engine = \"{0}\"", found.front());
+  const auto engine = launch::engine_to_suggest(found);
+  if (auto& boxes = checks.front(); boxes.verdict == Verdict::no && !engine.empty())
+    boxes.remedy +=
+        fmt::format("; or let {0} start them: LONGSHIP_ENGINE={0}, in a site file engine = \"{0}\"", engine);
 }
 
 Check kernel() {

@@ -56,7 +56,7 @@ void check(Engine engine, const EngineBox& box) {
   if (box.spec.fake_root)
     throw Error(Failure::impossible, "--fake-root works only in Longship's own boxes, not through {}",
                 name_of(engine));
-  if (box.spec.writable == box::Writable::directory)
+  if (box.spec.writable != box::Writable::no && !box.spec.upper.empty())
     throw Error(Failure::impossible,
                 "{} writes only to memory: a directory for what is written works in Longship's own boxes",
                 name_of(engine));
@@ -162,6 +162,12 @@ std::vector<std::string> engines_here() {
   for (const Engine engine : engines)
     if (engine != Engine::own && find_program(name_of(engine))) names.emplace_back(name_of(engine));
   return names;
+}
+
+std::string engine_to_suggest(const std::vector<std::string>& here) {
+  for (const auto& engine : here)
+    if (engine != name_of(Engine::podman)) return engine;
+  return {};
 }
 
 bool needs_directory(Engine engine) {

@@ -45,6 +45,8 @@ struct EngineBox {
 
 // Those of the centre whose program is found on this machine.
 [[nodiscard]] std::vector<std::string> engines_here();
+// Of them what to name first to a user for whom user namespaces are off; plain podman needs them itself.
+[[nodiscard]] std::string engine_to_suggest(const std::vector<std::string>& here);
 
 // Whether it needs a directory, because it cannot take a SquashFS file.
 [[nodiscard]] bool needs_directory(Engine engine);

@@ -14,7 +14,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "box/unpack.h"
-#include "formats/digest.h"
 #include "formats/document.h"
 
 namespace longship::launch {
@@ -78,12 +77,17 @@ std::string_view architecture() {
 std::string configuration(const std::string& layer_digest) {
   formats::Table root, document;
   root.set("type", "layers");
-  root.set("diff_ids", list(layer_digest));
+  root.set("diff_ids", list("sha256:" + layer_digest));
   document.set("architecture", architecture());
   document.set("os", "linux");
   document.set("config", formats::Table());  // the image's environment is the helper's business
   document.set("rootfs", std::move(root));
   return formats::dump_json(document);
+}
+
+// tar and sha256sum are on every machine; OpenSSL would make the small program, which does this, a large one.
+std::string digest_of(const fs::path& file) {
+  return said_by({"sha256sum", file.string()}).substr(0, 64);
 }
 
 }  // namespace
@@ -103,9 +107,10 @@ void detail::write_docker_archive(const fs::path& tree, const fs::path& archive,
   const auto layer = parts.path() / "layer.tar";
   (void)said_by({"tar", "--create", "--file", layer.string(), "--directory", tree.string(), "--numeric-owner",
                  "--owner=0", "--group=0", "."});
-  const auto config = configuration(formats::digest_of_file(layer));
-  const auto config_name = std::string(formats::hex_of(formats::digest_of(config))) + ".json";
-  write_file(parts.path() / config_name, config);
+  const auto config = configuration(digest_of(layer));
+  write_file(parts.path() / "config.json", config);
+  const auto config_name = digest_of(parts.path() / "config.json") + ".json";
+  fs::rename(parts.path() / "config.json", parts.path() / config_name);
   formats::Table entry;
   entry.set("Config", config_name);
   entry.set("RepoTags", list(name));

@@ -98,6 +98,7 @@ std::vector<std::string> box_around(const Plan& plan, const std::vector<std::str
   if (!spec.home) words.emplace_back("--no-home");
   if (spec.private_tmp) words.emplace_back("--private-tmp");
   if (spec.writable != box::Writable::no) words.emplace_back("--writable");
+  if (!spec.upper.empty()) add(words, "--writable-on", spec.upper.string());
   if (!spec.working_directory.empty()) add(words, "--cwd", spec.working_directory);
   add(words, spec.root.string(), "--");
   return words;

@@ -115,7 +115,7 @@ Answers look() {
   answers.mpi_glibc = glibc_for_mpi(answers);
   answers.driver = content_of("/proc/driver/nvidia/version");
   answers.user_namespaces = ::geteuid() == 0 || said({"unshare", "--user", "true"});
-  for (const char* engine : {"apptainer", "sarus", "podman-hpc", "podman"})
+  for (const char* engine : {"apptainer", "sarus", "podman-hpc"})
     if (find_program(engine)) answers.engines.emplace_back(engine);
   if (find_program("bsub"))
     answers.other_batch = "LSF";

@@ -127,7 +127,8 @@ TEST(Engine, WhatItCannotDoIsRefused) {
   EXPECT_THAT(message_of([&] { (void)engine_command(Engine::podman, box, command); }),
               HasSubstr("--fake-root"));
   box = usual();
-  box.spec.writable = box::Writable::directory;
+  box.spec.writable = box::Writable::temporary;
+  box.spec.upper = "/scratch";
   EXPECT_THAT(message_of([&] { (void)engine_command(Engine::apptainer, box, command); }),
               HasSubstr("writes only to memory"));
 }
@@ -138,6 +139,11 @@ TEST(Engine, NamesAreThoseOfTheSiteFile) {
               HasSubstr("LONGSHIP_ENGINE: there is no engine \"podmann\""));
   EXPECT_EQ(engine_of_environment({}), Engine::own);
   EXPECT_EQ(engine_of_environment({{"LONGSHIP_ENGINE", "podman-hpc"}}), Engine::podman_hpc);
+}
+
+TEST(Engine, PodmanIsNoWayOutWithoutUserNamespaces) {
+  EXPECT_EQ(engine_to_suggest({"podman"}), "");
+  EXPECT_EQ(engine_to_suggest({"podman", "podman-hpc"}), "podman-hpc");
 }
 
 TEST(Engine, ItsHelperIsStartedInsideWithItsPlaces) {
