@@ -95,11 +95,12 @@ void make_private(const fs::path& directory) {
 
 }  // namespace
 
-bool is_light(const Start& start) {
+bool is_light(const Berth& berth, const Start& start) {
   const auto& job = *start.job;
   const auto& assignment = start.assignment;
   return job.launch == job::Launch::single && job.needs.nodes == 1 &&
-         job.image.empty() == assignment.image.empty() && assignment.code.digest.empty() &&
+         job.image.empty() == assignment.image.empty() &&
+         (job.image.empty() || berth.engine == launch::Engine::own) && assignment.code.digest.empty() &&
          job.data.empty() && job.outputs.keep.empty() && !job.checkpoint && job.needs.gpus_per_rank == 0 &&
          !job.command.empty() && size_of(job) < detail::largest_packet;
 }

@@ -29,7 +29,7 @@
 
 namespace longship::pilot {
 
-[[nodiscard]] bool is_light(const Start& start);
+[[nodiscard]] bool is_light(const Berth& berth, const Start& start);
 
 class Light {
  public:

@@ -71,7 +71,8 @@ class Loop {
   Loop(const PilotOptions& options, fs::path directory)
       : directory_(std::move(directory)),
         order_(message::read_order(directory_)),
-        berth_{spool_of(directory_, order_), order_.image_store, options.installation},
+        berth_{spool_of(directory_, order_), order_.image_store, options.installation,
+               launch::engine_named(order_.engine, "engine")},
         pretend_(options.pretend),
         lock_(lock(directory_)),
         setting_(setting_of(order_)),
@@ -181,7 +182,7 @@ void Loop::begin(const Start& start) {
   checkpoints_ = berth_.spool.checkpoints(start.assignment.attempt.job);
   checkpoints_before_.reset();
   try {
-    if (is_light(start)) {
+    if (is_light(berth_, start)) {
       if (light_ && !light_->takes(start)) light_.reset();
       if (!light_) light_.emplace(berth_, directory_ / "work", setting_.nodes.at(0), start);
       light_->start(start);

@@ -27,6 +27,7 @@ struct Berth {
   message::Spool spool;
   std::filesystem::path image_store;
   Installation installation;
+  launch::Engine engine = launch::Engine::own;
 };
 
 // Where an attempt is to be carried out, and its image; an Error if they do not fit.

@@ -78,7 +78,7 @@ Ground ground_of(const Berth& berth, const Start& start) {
   std::optional<store::Image> image;
   if (!start.assignment.image.empty())
     image = store::image_from_json(formats::parse_json(start.assignment.image, "the image's record"));
-  return look_at_the_ground(*start.job, image, berth.image_store);
+  return look_at_the_ground(*start.job, image, berth.image_store, berth.engine);
 }
 
 std::vector<std::string> checkpoints_in(const fs::path& directory) {
