@@ -29,6 +29,9 @@ struct Berth {
   Installation installation;
 };
 
+// Where an attempt is to be carried out, and its image; an Error if they do not fit.
+[[nodiscard]] Ground ground_of(const Berth& berth, const Start& start);
+
 using RunnerEvent = std::variant<Progress, Done>;
 
 class Runner {
