@@ -163,8 +163,14 @@ fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
   const std::string wanted = identity(image);
   fs::path ready = cache / wanted;
   if (fs::is_directory(ready)) return ready;
-  std::error_code ignored;
-  fs::create_directories(cache, ignored);  // if it failed, the next step says why
+  std::error_code problem;
+  fs::create_directories(cache, problem);
+  if (problem)
+    throw Error(Failure::impossible,
+                "nothing here may mount {}, and there is no place to unpack it: cannot make {}: {}: set "
+                "LONGSHIP_STORE to a "
+                "directory of your own",
+                name.string(), cache.string(), problem.message());
   const Fd held = lock(cache / (wanted + ".lock"));
   if (fs::is_directory(ready)) return ready;  // somebody else was faster
   const fs::path aside = cache / (wanted + ".partial");
