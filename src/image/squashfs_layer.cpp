@@ -13,6 +13,7 @@
 #include <fcntl.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -36,7 +37,9 @@ Squash<Object> made(Object* object) {
   return Squash<Object>(object);
 }
 
-constexpr int deepest = 2048;  // no path that fits into 4,096 bytes is deeper; a damaged file could loop
+// What a stranger's file may ask for.
+constexpr std::size_t largest_attributes = std::size_t{1} << 20;  // of one member, as in a tar
+constexpr std::uint64_t largest_layer = std::uint64_t{1} << 40;   // unpacked
 
 class Reader {
  public:
@@ -57,8 +60,9 @@ class Reader {
     sqfs_inode_generic_t* root = nullptr;
     require(sqfs_dir_reader_get_root_inode(directories_.get(), &root));
     const Freed<sqfs_inode_generic_t> owner(root);
+    if (!is_directory(*root)) throw Error("its root is not a directory: it is damaged");
     emit("", *root, sink);
-    read_directory("", *root, sink, 0);
+    read_directory("", *root, sink);
   }
 
  private:
@@ -87,9 +91,11 @@ class Reader {
   };
 
   // The reader has one position: a directory is listed whole before its subdirectories are.
-  void read_directory(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink,
-                      int depth) {
-    if (depth > deepest) throw Error("its directories do not end: it is damaged");
+  void read_directory(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink) {
+    // A directory has one name. In a file that says otherwise one could lie in itself, or hold another twice,
+    // and that one a third, and so on.
+    if (!directories_seen_.insert(inode.base.inode_number).second)
+      throw Error("{} is the same directory as another: it is damaged", printable(path));
     std::vector<Entry> subdirectories;
     require(sqfs_dir_reader_open_dir(directories_.get(), &inode, 0));
     for (;;) {
@@ -113,7 +119,7 @@ class Reader {
     }
     for (const auto& [full, child] : subdirectories) {
       emit(full, *child, sink);
-      read_directory(full, *child, sink, depth + 1);
+      read_directory(full, *child, sink);
     }
   }
 
@@ -122,14 +128,16 @@ class Reader {
   }
 
   void emit(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink) {
-    Member member;
-    member.path = path;
-    member.mode = inode.base.mode & 07777u;
-    member.mtime = inode.base.mod_time;
-    member.attributes = attributes_of(inode);
-    describe(member, inode);
-    Content content(*this, inode);
-    sink.add(member, content);
+    within("member " + printable(path), [&] {
+      Member member;
+      member.path = path;
+      member.mode = inode.base.mode & 07777u;
+      member.mtime = inode.base.mod_time;
+      member.attributes = attributes_of(inode);
+      describe(member, inode);
+      Content content(*this, inode);
+      sink.add(member, content);
+    });
   }
 
   void describe(Member& member, const sqfs_inode_generic_t& inode) {
@@ -142,6 +150,7 @@ class Reader {
       case SQFS_INODE_EXT_SLINK:
         member.kind = Kind::symlink;
         member.link.assign(reinterpret_cast<const char*>(inode.extra), inode.data.slink.target_size);
+        check_link(member.link);
         return;
       case SQFS_INODE_FIFO:
       case SQFS_INODE_EXT_FIFO:
@@ -165,6 +174,8 @@ class Reader {
     require(sqfs_inode_get_file_size(&inode, &size));
     member.kind = Kind::file;
     member.size = size;
+    if (size > largest_layer - bytes_) throw Error("it unpacks to more than {} bytes", largest_layer);
+    bytes_ += size;
     if (share_blocks_) member.stored = &inode;
     if (inode.base.type != SQFS_INODE_EXT_FILE || inode.data.file_ext.nlink < 2) return;
     const auto [first, is_first] = first_names_.emplace(inode.base.inode_number, member.path);
@@ -182,6 +193,7 @@ class Reader {
     sqfs_xattr_id_t where{};
     require(sqfs_xattr_reader_get_desc(attributes_.get(), index, &where));
     require(sqfs_xattr_reader_seek_kv(attributes_.get(), &where));
+    std::size_t bytes = 0;
     for (sqfs_u32 i = 0; i < where.count; ++i) {
       sqfs_xattr_entry_t* raw_key = nullptr;
       require(sqfs_xattr_reader_read_key(attributes_.get(), &raw_key));
@@ -189,8 +201,11 @@ class Reader {
       sqfs_xattr_value_t* raw_value = nullptr;
       require(sqfs_xattr_reader_read_value(attributes_.get(), raw_key, &raw_value));
       const Freed<sqfs_xattr_value_t> value(raw_value);
-      found.emplace(reinterpret_cast<const char*>(raw_key->key),
-                    std::string(reinterpret_cast<const char*>(raw_value->value), raw_value->size));
+      const std::string name(reinterpret_cast<const char*>(raw_key->key));
+      bytes += name.size() + raw_value->size;
+      if (bytes > largest_attributes)
+        throw Error("its extended attributes have more than {} bytes", largest_attributes);
+      found.emplace(name, std::string(reinterpret_cast<const char*>(raw_value->value), raw_value->size));
     }
     return found;
   }
@@ -204,6 +219,8 @@ class Reader {
   Squash<sqfs_data_reader_t> data_;
   Squash<sqfs_xattr_reader_t> attributes_;
   std::unordered_map<std::uint32_t, std::string> first_names_;
+  std::unordered_set<std::uint32_t> directories_seen_;
+  std::uint64_t bytes_ = 0;
 };
 
 class SquashfsLayer final : public Layer {
