@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "squashfs.h"
+#include "checked_squashfs.h"
 
 namespace longship::box {
 namespace fs = std::filesystem;
@@ -38,11 +38,12 @@ std::string identity(int image) {
 
 class Unpacker {
  public:
-  Unpacker(sqfs* source, int directory) : fs_(source), tree_(directory), seen_{sqfs_inode_root(source)} {}
+  Unpacker(SquashFs& source, int directory)
+      : fs_(source), tree_(directory), seen_{sqfs_inode_root(source.get())} {}
 
   // Not by recursion: it is the image that says how deep it is.
   void all() {
-    left_ = {{sqfs_inode_root(fs_), ""}};
+    left_ = {{sqfs_inode_root(fs_.get()), ""}};
     while (!left_.empty()) {
       const auto [id, at] = std::move(left_.back());
       left_.pop_back();
@@ -64,22 +65,19 @@ class Unpacker {
 
   void directory(sqfs_inode_id id, const std::string& at) {
     sqfs_inode inode = {};
-    check(sqfs_inode_get(fs_, &inode, id), at);
+    check(get_inode(fs_, id, inode), at);
     sqfs_dir walk;
-    check(sqfs_dir_open(fs_, &inode, &walk, 0), at);
-    sqfs_name buffer;
-    sqfs_dir_entry entry = {};
-    sqfs_dentry_init(&entry, buffer);
+    check(open_directory(fs_, inode, 0, walk), at);
     sqfs_err problem = SQFS_OK;
-    while (sqfs_dir_next(fs_, &walk, &entry, &problem)) {
-      const std::string name = sqfs_dentry_name(&entry);
+    while (sqfs_dir_next(fs_.get(), &walk, entry_.get(), &problem)) {
+      const std::string name = sqfs_dentry_name(entry_.get());
       if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
         throw Error("\"{}\" in /{} is no name for a file: the image is damaged", printable(name),
                     printable(at));
       if (++names_ > most_names) throw Error("it has more than {} names", most_names);
-      member(sqfs_dentry_inode(&entry), at.empty() ? name : at + "/" + name);
+      member(sqfs_dentry_inode(entry_.get()), at.empty() ? name : at + "/" + name);
     }
-    check(problem, at);
+    check(problem == SQFS_OK, at);
   }
 
   // Directories are writable until they are full; their own modes come last, the inner ones first.
@@ -90,8 +88,8 @@ class Unpacker {
     }
   }
 
-  void check(sqfs_err code, const std::string& at) const {
-    if (code != SQFS_OK) throw Error("/{}: the image is damaged", printable(at));
+  void check(bool good, const std::string& at) const {
+    if (!good) throw Error("/{}: the image is damaged", printable(at));
   }
   [[noreturn]] void fail(const std::string& at) const {
     throw Error::from_errno(errno, "cannot write /{}", printable(at));
@@ -104,7 +102,7 @@ class Unpacker {
 
   void member(sqfs_inode_id id, const std::string& at) {
     sqfs_inode inode = {};
-    check(sqfs_inode_get(fs_, &inode, id), at);
+    check(get_inode(fs_, id, inode), at);
     const mode_t mode = inode.base.mode & 0777;  // set-user-id would be the caller's own id: of no use
     const auto modified = static_cast<time_t>(inode.base.mtime);
     switch (inode.base.mode & S_IFMT) {
@@ -139,7 +137,7 @@ class Unpacker {
   void link(sqfs_inode& inode, const std::string& at) {
     char target[PATH_MAX];
     std::size_t size = sizeof target;
-    check(sqfs_readlink(fs_, &inode, target, &size), at);
+    check(sqfs_readlink(fs_.get(), &inode, target, &size) == SQFS_OK, at);
     if (::symlinkat(target, tree_, at.c_str()) != 0) fail(at);
   }
 
@@ -149,15 +147,15 @@ class Unpacker {
     if (inode.xtra.reg.file_size > most_bytes - bytes_)
       throw Error("/{}: it unpacks to more than {} bytes", printable(at), most_bytes);
     bytes_ += inode.xtra.reg.file_size;
-    const auto size = static_cast<sqfs_off_t>(inode.xtra.reg.file_size);
-    for (sqfs_off_t done = 0; done < size;) {
-      auto part = std::min<sqfs_off_t>(static_cast<sqfs_off_t>(buffer_.size()), size - done);
-      check(sqfs_read_range(fs_, &inode, done, &part, buffer_.data()), at);
-      if (part <= 0) throw Error("/{}: the image is cut short", printable(at));
-      put(out.get(), {buffer_.data(), static_cast<std::size_t>(part)}, at);
+    const std::uint64_t size = inode.xtra.reg.file_size;
+    for (std::uint64_t done = 0; done < size;) {
+      std::size_t part = buffer_.size();
+      check(read_content(fs_, inode, done, buffer_.data(), part), at);
+      put(out.get(), {buffer_.data(), part}, at);
       done += part;
     }
-    if (::ftruncate(out.get(), size) != 0 || ::fchmod(out.get(), mode | S_IRUSR) != 0) fail(at);
+    if (::ftruncate(out.get(), static_cast<off_t>(size)) != 0 || ::fchmod(out.get(), mode | S_IRUSR) != 0)
+      fail(at);
   }
 
   // Holes stay holes: a few bytes of an image can stand for terabytes of zeros.
@@ -168,8 +166,9 @@ class Unpacker {
       fail(at);
   }
 
-  sqfs* fs_;
+  SquashFs& fs_;
   int tree_;
+  DirectoryEntry entry_;
   std::vector<char> buffer_ = std::vector<char>(1 << 20);
   std::vector<Left> left_;
   std::vector<Made> directories_;
@@ -189,7 +188,7 @@ Fd lock(const fs::path& path) {
 
 void unpack(int image, const fs::path& name, int directory) {
   SquashFs source(image, name);
-  within(fmt::format("cannot unpack {}", name.string()), [&] { Unpacker(source.get(), directory).all(); });
+  within(fmt::format("cannot unpack {}", name.string()), [&] { Unpacker(source, directory).all(); });
 }
 
 fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
