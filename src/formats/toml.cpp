@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // TOML by toml++, turned into our values; its header is included nowhere else.
+//
+// The parser takes for granted, by asserts, what some files do not keep to ("[:" is enough): without asserts
+// it would go on regardless, with them it would end the program. Thrown, they are just another syntax error.
+#undef NDEBUG
+namespace longship::formats {
+struct ParserConfused {};
+[[noreturn]] static void confuse_parser() {
+  throw ParserConfused();
+}
+}  // namespace longship::formats
+#define TOML_ASSERT(expression) \
+  (static_cast<bool>(expression) ? static_cast<void>(0) : longship::formats::confuse_parser())
+// TOML 1.0. Keys of other letters, which may come after it, reach what the library calls unreachable.
+#define TOML_ENABLE_UNRELEASED_FEATURES 0
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -152,6 +166,8 @@ Value parse_toml(std::string_view text, std::string_view origin, const Limits& l
     const auto& begin = error.source().begin;
     throw wrong_at({shared_origin, static_cast<int>(begin.line), static_cast<int>(begin.column)},
                    error.description());
+  } catch (const ParserConfused&) {
+    throw Error(Failure::usage, "{}: this is not TOML", origin);
   }
 }
 
