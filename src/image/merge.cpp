@@ -117,7 +117,6 @@ void Merge::add(const Member& member, ByteSource& content) {
     if (member.kind == Kind::hard_link) links_.insert_or_assign(member.path, member.link);
     return;
   }
-  links_.erase(member.path);
   switch (member.kind) {
     case Kind::opaque:
       if (node->inode == nullptr) node->inode = unnamed_directory();
@@ -184,6 +183,7 @@ std::shared_ptr<Inode> Merge::inode_of(const Member& member) {
 
 void Merge::add_directory(Node& node, const Member& member) {
   if (node.inode != nullptr && node.layer < layer_) return;  // the one above is the one that shows
+  links_.erase(member.path);
   node.inode = inode_of(member);
   node.layer = layer_;
 }
@@ -205,6 +205,7 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
     if (unnamed && member.kind == Kind::symlink) parents_.emplace(member.path, member.link);
     return;
   }
+  links_.erase(member.path);
   node.inode = inode_of(member);
   if (member.kind == Kind::file) fill(node.inode, member, content);
 }
@@ -226,6 +227,7 @@ void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, Byte
 void Merge::add_link(Node& node, const Member& member) {
   if (member.link == member.path) throw Error("it is a hard link to itself");
   if (!replaceable(node)) return;
+  links_.erase(member.path);
   const Node* target = find(root_, member.link);
   if (target != nullptr && target->inode != nullptr && target->layer == layer_ && !target->inode->awaited) {
     if (target->is_directory()) throw Error("it is a hard link to a directory, {}", printable(member.link));
@@ -245,7 +247,8 @@ void Merge::find_missing_targets(Layer& layer) {
   const auto wanted = missing_;
   for (const auto& [target, names] : wanted) {
     const Node* node = find(root_, target);
-    if (node != nullptr && node->inode != nullptr && node->layer == layer_ && !node->is_directory())
+    if (node != nullptr && node->inode != nullptr && node->layer == layer_ && !node->is_directory() &&
+        !node->inode->awaited)
       link_all(target, node->inode);
   }
   const bool here = std::any_of(missing_.begin(), missing_.end(),
