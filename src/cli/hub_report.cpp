@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hub_report.h"
 
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "hub_client.h"
+#include "record/reader.h"
+#include "terminal.h"
 
 namespace longship::cli {
 namespace {
@@ -59,6 +65,22 @@ trace::Report report_from_json(const formats::Value& value) {
   report.advice = sentences_at(value, "advice");
   report.problems = sentences_at(value, "problems");
   return report;
+}
+
+void fetch_recordings(HubClient& hub, const std::string& job, const std::filesystem::path& into) {
+  const auto about = hub.get(job_path(job));
+  const auto ranks = static_cast<int>(number_at(about, "ranks"));
+  const auto progress = make_progress();
+  progress->begin("fetching recordings", static_cast<std::uint64_t>(ranks), "ranks");
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto file = record::log_path(into, rank);
+    const Fd fd = open_file(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    net::Call asked{.path = job_path(text_at(about, "id"), "/files/record/" + file.filename().string())};
+    asked.sink = [&](std::string_view bytes) { write_all(fd.get(), bytes); };
+    within(fmt::format("the recording of rank {}", rank), [&] { hub.checked(asked); });
+    progress->update(static_cast<std::uint64_t>(rank) + 1);
+  }
+  progress->end();
 }
 
 }  // namespace longship::cli

@@ -77,10 +77,10 @@ std::string table_of(const formats::Value& answer) {
          (total > shown ? fmt::format("… and {} more: --limit shows them\n", total - shown) : "");
 }
 
-// On a terminal the whole screen; lines are cut, so that the table stays one.
+// On a terminal the whole screen.
 void watch(HubClient& hub, const Words& words) {
   launch::Interruptions interruptions;
-  const bool live = terminal(STDOUT_FILENO).live;
+  const auto screen = terminal(STDOUT_FILENO);
   while (!interruptions.take()) {
     std::string text;
     try {
@@ -88,7 +88,7 @@ void watch(HubClient& hub, const Words& words) {
     } catch (const net::Unreachable& problem) {
       text = std::string(problem.what()) + "\n";
     }
-    std::printf("%s%s", live ? "\033[H\033[2J" : "", text.c_str());
+    std::printf("%s%s", screen.live ? "\033[H\033[2J" : "", fit_lines(text, screen).c_str());
     std::fflush(stdout);
     pollfd waited{interruptions.fd(), POLLIN, 0};
     ::poll(&waited, 1, 1000);
@@ -123,7 +123,8 @@ void add_jobs(Command& app, Context& context) {
       return;
     }
     const auto answer = hub.get(query(*words));
-    const auto text = context.json ? formats::dump_json(answer) + "\n" : table_of(answer);
+    const auto text = context.json ? formats::dump_json(answer) + "\n"
+                                   : fit_lines(table_of(answer), terminal(STDOUT_FILENO));
     std::fputs(text.c_str(), stdout);
   };
 }

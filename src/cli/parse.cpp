@@ -43,7 +43,9 @@ void apply(const Rules& rules, CLI::Option& option) {
   if (rules.hidden) option.group("");
 }
 
-void declare(const Command& command, CLI::App& app) {
+// The options of a command that no word names cannot be meant: to declare them all takes longer than a box
+// does to start.
+void declare(const Command& command, CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::pair<CLI::Option*, const Rules*>> declared;
   for (const auto& option : command.options) {
     auto* made = std::visit(Declare{app, option}, option.target);
@@ -57,7 +59,10 @@ void declare(const Command& command, CLI::App& app) {
   app.footer(command.footer);
   if (command.action_on_rest) app.prefix_command();
   if (!command.commands.empty()) app.require_subcommand(1);
-  for (const auto& below : command.commands) declare(below, *app.add_subcommand(below.name, below.about));
+  for (const auto& below : command.commands) {
+    auto* added = app.add_subcommand(below.name, below.about);
+    if (std::find(words.begin(), words.end(), below.name) != words.end()) declare(below, *added, words);
+  }
 }
 
 struct Reached {
@@ -87,7 +92,7 @@ void replace(std::vector<std::string>& words, const char* from, const char* to) 
 
 std::optional<Meaning> parse(const Command& command, std::vector<std::string> words) {
   CLI::App app(command.about, full_name(command));
-  declare(command, app);
+  declare(command, app, words);
   replace(words, dashes, disguise);
   std::reverse(words.begin(), words.end());  // the order in which CLI11 wants them
   try {

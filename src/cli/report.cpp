@@ -7,7 +7,7 @@
 #include <memory>
 #include <numeric>
 
-#include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "command.h"
@@ -74,10 +74,16 @@ void print(const trace::Report& report) {
   fmt::print("{}", text);
 }
 
-// Of a job at the hub; its site made the report.
-void print_of_job(const std::string& job, const std::string& url, const Context& context) {
+// Of a job at the hub; its site made the report, and has the recordings.
+void print_of_job(const std::string& job, const std::string& timeline, const std::string& url,
+                  const Context& context) {
   HubClient hub(url);
   const auto value = hub.get(job_path(job, "/report"));
+  if (!timeline.empty()) {
+    const TemporaryDirectory recordings("longship-report");
+    fetch_recordings(hub, job, recordings.path());
+    trace::write_timeline(trace::load(recordings.path()), timeline);
+  }
   if (context.json) {
     fmt::print("{}\n", formats::dump_json(value, formats::Layout::pretty));
     return;
@@ -110,15 +116,11 @@ void add_report(Command& app, Context& context) {
   command.footer = examples(
       "  longship report digits-7\n"
       "  longship report runs/digits-1\n"
-      "  longship report runs/digits-1 --timeline digits.json\n"
+      "  longship report digits-7 --timeline digits.json\n"
       "  longship report runs/digits-1 --json\n");
   command.action = [words, &context] {
     if (is_job(words->directory)) {
-      if (!words->timeline.empty())
-        throw Error(Failure::usage,
-                    "--timeline needs a run's directory: longship outputs {} does not fetch recordings",
-                    printable(words->directory));
-      print_of_job(words->directory, words->hub, context);
+      print_of_job(words->directory, words->timeline, words->hub, context);
       return;
     }
     const auto run = trace::load(words->directory);

@@ -241,4 +241,13 @@ std::string bar(double share, int cells) {
   return drawn;
 }
 
+std::string fit_lines(std::string_view text, const Terminal& terminal) {
+  if (!terminal.live) return std::string(text);
+  const auto columns = static_cast<std::size_t>(columns_of(terminal));
+  std::vector<std::string> lines;
+  for (const auto line : split(text, '\n'))
+    lines.push_back(width(line) <= columns ? std::string(line) : cut_to_width(line, columns - 1) + "…");
+  return join(lines, "\n");
+}
+
 }  // namespace longship::cli

@@ -84,6 +84,8 @@ class LiveLine final : public Interruptible {
 
 // The line as it is drawn: what, bar, counted, details; cut to the columns.
 [[nodiscard]] std::string progress_words(const LiveLine::State& state, const Terminal& terminal);
+// On a terminal each line is cut to its columns, so that a table stays one; elsewhere nothing is lost.
+[[nodiscard]] std::string fit_lines(std::string_view text, const Terminal& terminal);
 // `cells` wide, filled to an eighth of a cell.
 [[nodiscard]] std::string bar(double share, int cells);
 

@@ -11,14 +11,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
 
 namespace longship::formats {
-namespace {
-
-constexpr std::string_view prefix = "sha256:";
-
-}  // namespace
 
 void Sha256::Free::operator()(evp_md_ctx_st* context) const {
   EVP_MD_CTX_free(context);
@@ -43,7 +37,7 @@ std::string Sha256::digest() {
   if (EVP_DigestFinal_ex(context_.get(), result.data(), nullptr) != 1)
     throw Error("OpenSSL's SHA-256 failed");
   start();
-  std::string text(prefix);
+  std::string text("sha256:");
   for (const auto byte : result) {
     text += "0123456789abcdef"[byte >> 4];
     text += "0123456789abcdef"[byte & 15];
@@ -72,18 +66,6 @@ std::string digest_of_rest(int fd) {
 std::string digest_of_file(const std::filesystem::path& path) {
   const auto fd = open_file(path, O_RDONLY);
   return within(path.string(), [&] { return digest_of_rest(fd.get()); });
-}
-
-bool is_digest(std::string_view text) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::string_view hex_of(std::string_view digest) {
-  if (!is_digest(digest))
-    throw Error("\"{}\" is no digest: expected sha256: and 64 hexadecimal digits", printable(digest));
-  return digest.substr(prefix.size());
 }
 
 }  // namespace longship::formats

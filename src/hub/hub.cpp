@@ -13,10 +13,11 @@
 #include "base/failpoint.h"
 #include "base/say.h"
 #include "blobs.h"
-#include "describe.h"
+#include "callers.h"
 #include "directory.h"
 #include "errands.h"
 #include "links.h"
+#include "listeners.h"
 #include "next.h"
 #include "prepare.h"
 #include "requests.h"
@@ -28,7 +29,6 @@ namespace longship::hub {
 namespace {
 
 constexpr std::chrono::seconds tick_every{1};
-constexpr std::size_t most_told = 200;  // changed jobs, before listeners are told to ask again instead
 
 Moment now() {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
@@ -169,12 +169,13 @@ struct Hub::Parts {
     }
     failpoint("hub.committed");
     healthy = true;
-    auto changed = note_changed();
+    const bool tick = std::exchange(ticked, false);
+    const auto changed = listeners.changed_in(state, tick);
     if (!state.changes().tokens.empty() || !state.changes().revoked.empty()) publish_tokens();
     state.committed();
     for (auto& action : actions) std::visit([this](auto& one) { act(one); }, action);
     failpoint("hub.replied");
-    tell_listeners(changed);
+    listeners.tell(state, changed, tick, now());
   }
 
   static void take(Actions more, Actions& actions) {
@@ -250,54 +251,11 @@ struct Hub::Parts {
   // --- what others are told ---
 
   void publish_tokens() {
-    auto known = std::make_shared<std::unordered_map<std::string, Caller>>();
+    Callers::ByHash known;
     for (const auto& [hash, token] : state.tokens())
-      known->emplace(hash, Caller{token.user, token.team, token.site});
-    known->insert_or_assign(owner_hash, owner);
-    const std::lock_guard lock(mutex);
-    callers = std::move(known);
-  }
-
-  // Jobs to tell of; nothing if nobody listens, too many if there are more than is worth it.
-  std::vector<JobIndex> note_changed() {
-    std::vector<JobIndex> changed;
-    {
-      const std::lock_guard lock(listening);
-      if (listeners.empty()) {
-        state.stirred.clear();
-        return changed;
-      }
-    }
-    const auto& changes = state.changes();
-    for (const auto& one : changes.submissions)
-      for (std::uint32_t n = 0; n < one.count && changed.size() <= most_told; ++n)
-        changed.push_back(one.first + n);
-    for (const auto& [index, before] : changes.jobs) {
-      if (changed.size() > most_told) break;
-      if (index < changes.job_count) changed.push_back(index);
-    }
-    if (ticked) {
-      changed.insert(changed.end(), state.stirred.begin(), state.stirred.end());
-      state.stirred.clear();
-    }
-    return changed;
-  }
-
-  void tell_listeners(const std::vector<JobIndex>& changed) {
-    const bool sites = std::exchange(ticked, false);
-    const std::lock_guard lock(listening);
-    const auto tell = [&](std::string_view kind, const std::string& json) {
-      for (const auto& [id, listener] : listeners) listener(kind, json);
-    };
-    if (listeners.empty()) return;
-    Describer describer(state, now());
-    if (changed.size() > most_told)
-      tell("reset", "{}");
-    else
-      for (const auto index : changed) tell("job", formats::dump_json(describer.job(index)));
-    if (!sites) return;
-    for (auto& site : state.sites())
-      if (std::exchange(site.stirred, false)) tell("site", formats::dump_json(describer.site(site)));
+      known.emplace(hash, Caller{token.user, token.team, token.site});
+    known.insert_or_assign(owner_hash, owner);
+    callers.publish(std::move(known));
   }
 
   Directory directory;
@@ -314,13 +272,11 @@ struct Hub::Parts {
   std::condition_variable wake;
   std::deque<Event> inputs;
   std::unordered_map<std::uint64_t, Respond> waiting;
-  std::shared_ptr<const std::unordered_map<std::string, Caller>> callers;
   bool stopping = false;
   std::atomic<std::uint64_t> last_request{0};
 
-  std::mutex listening;  // of listeners
-  std::map<std::uint64_t, Listener> listeners;
-  std::uint64_t last_listener = 0;
+  Callers callers;
+  Listeners listeners;
 
   std::string images_stamp;  // the errands' alone
   SshSites ssh;
@@ -353,14 +309,7 @@ void Hub::perform(const Caller& caller, Request request, Respond respond) {
 }
 
 std::optional<Caller> Hub::caller(std::string_view token) const {
-  const auto hash = token_hash(token);
-  std::shared_ptr<const std::unordered_map<std::string, Caller>> callers;
-  {
-    const std::lock_guard lock(parts_->mutex);
-    callers = parts_->callers;
-  }
-  const auto found = callers->find(hash);
-  return found == callers->end() ? std::nullopt : std::optional(found->second);
+  return parts_->callers.find(token);
 }
 
 std::string Hub::owner_token() const {
@@ -404,14 +353,11 @@ std::string Hub::read_blob(std::string_view digest, std::uint64_t offset, std::u
 }
 
 std::uint64_t Hub::listen(Listener listener) {
-  const std::lock_guard lock(parts_->listening);
-  parts_->listeners.emplace(++parts_->last_listener, std::move(listener));
-  return parts_->last_listener;
+  return parts_->listeners.add(std::move(listener));
 }
 
 void Hub::unlisten(std::uint64_t id) {
-  const std::lock_guard lock(parts_->listening);
-  parts_->listeners.erase(id);
+  parts_->listeners.remove(id);
 }
 
 }  // namespace longship::hub

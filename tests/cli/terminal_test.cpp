@@ -143,6 +143,12 @@ TEST_F(TerminalTest, ProgressWithoutATotalCounts) {
   EXPECT_EQ(written(), "packing 0 files\npacking 61 214 files  6 121/s\n");
 }
 
+TEST_F(TerminalTest, LinesAreCutOnlyWhereTheyWouldWrap) {
+  const std::string table = "JOB     REASON\ndigits  the site has no GPU\n";
+  EXPECT_EQ(fit_lines(table, live(14)), "JOB     REASON\ndigits  the s…\n");
+  EXPECT_EQ(fit_lines(table, plain()), table);
+}
+
 TEST_F(TerminalTest, AFileIsNoTerminal) {
   const auto found = terminal(file_.get());
   EXPECT_FALSE(found.live);

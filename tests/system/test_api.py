@@ -366,9 +366,12 @@ def test_up_in_the_background_and_down(longship, tmp_path, nothing_stays_behind)
         assert (again.returncode, again.stdout) == (0, up.stdout)
         assert longship("up", "--address").stdout == up.stdout
         assert longship("up").returncode == 1
-        sites = json.loads(urllib.request.urlopen(urllib.request.Request(
-            url + "/v1/sites", headers={"Authorization": f"Bearer {token}"})).read())
-        assert [site["name"] for site in sites["sites"]] == ["here"]
+
+        def sites():
+            request = urllib.request.Request(url + "/v1/sites", headers={"Authorization": f"Bearer {token}"})
+            return [site["name"] for site in json.loads(urllib.request.urlopen(request).read())["sites"]]
+
+        wait_until(lambda: sites() == ["here"], "this machine to be a site")
     finally:
         down = longship("down")
     assert down.returncode == 0, down.stderr

@@ -90,6 +90,10 @@ echo done > out.txt"""
     check_committed_once(hub, name)
     assert hub.job(name)["progress"]["step"] == 7
     assert "loss 0.25" in hub.longship("show", name).stdout
+    timeline = tmp_path / "timeline.json"
+    told = hub.longship("report", name, "--timeline", timeline)
+    assert told.returncode == 0 and "loss 0.25" in told.stdout, told
+    assert json.loads(timeline.read_text())["traceEvents"]
 
 
 def test_a_job_that_fails_is_told_with_its_last_words_and_its_exit_code(hub, tmp_path):
