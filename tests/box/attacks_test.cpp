@@ -164,27 +164,32 @@ TEST_P(BoxAttackTest, ABindGoesNowhereThroughLinksOfProc) {
   }
 }
 
-// Those in a joined box have its user namespace in common, and with it the right to look into each other.
-TEST(JoinAttackTest, WhoIsInABoxDoesNotSeeIntoItsKeeper) {
-  TemporaryDirectory temporary("longship-join", "/var/tmp");
-  fs::permissions(temporary.path(), fs::perms(0700));
+// Those in a joined box have its user namespace in common, and who has all rights in it, as a pretended root
+// or the real one, may look into the others.
+class JoinAttackTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Users, JoinAttackTest, testing::Values(false, true),
+                         [](const auto& about) { return about.param ? "root" : "pretended_root"; });
+
+TEST_P(JoinAttackTest, WhoIsInABoxDoesNotSeeIntoItsKeeper) {
+  if (GetParam() && ::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const TemporaryDirectory temporary("longship-join", "/var/tmp");
   const fs::path root = temporary.path() / "root";
   add_program_places(root);
-  if (::geteuid() == 0) {
+  if (!GetParam() && ::geteuid() == 0) {
     for (const auto& place : {temporary.path(), root})
       ASSERT_EQ(::chown(place.c_str(), ordinary_id, ordinary_id), 0);
   }
   const auto said = in_child([&] {
     ::setenv("XDG_RUNTIME_DIR", temporary.path().c_str(), 1);
-    become_ordinary();
+    if (!GetParam()) become_ordinary();
     Spec spec = spec_for(root);
     spec.join = "ring";
+    spec.fake_root = !GetParam();
     enter(spec);
     execute({"/bin/sh", "-c",
              "for p in /proc/[0-9]*; do test \"$(cat $p/comm 2>/dev/null)\" = longship-box || continue;"
-             "  for fd in $p/fd/*; do test -e $fd && echo open; done; readlink $p/exe && echo named; ls "
-             "$p/root/ 2>/dev/null;"
-             "  echo hidden; done"},
+             "  for fd in $p/fd/*; do test -e $fd && echo open; done; readlink $p/exe && echo named;"
+             "  ls $p/root/ 2>/dev/null; echo hidden; done"},
             path);
   });
   EXPECT_THAT(said.text, HasSubstr("hidden\n"));
