@@ -49,10 +49,13 @@ bool has_good_index(sqfs& image, const sqfs_inode& directory) {
 }
 
 bool is_good_directory(SquashFs& image, const sqfs_inode& inode, bool by_index) {
-  if (!S_ISDIR(inode.base.mode)) return false;
-  if (inode.xtra.dir.dir_size <= 3) return true;  // an empty one has no list
+  // The size counts three bytes that are not there; an empty directory has no list.
+  if (!S_ISDIR(inode.base.mode) || inode.xtra.dir.dir_size < 3) return false;
+  if (inode.xtra.dir.dir_size == 3) return true;
   sqfs& fs = *image.get();
-  if (!is_within(fs, list_of(fs, inode, inode.xtra.dir.start_block, 0))) return false;
+  if (inode.xtra.dir.offset >= metadata_block ||
+      !is_within(fs, list_of(fs, inode, inode.xtra.dir.start_block, 0)))
+    return false;
   if (!by_index || inode.xtra.dir.idx_count == 0) return true;
   const std::uint64_t place = static_cast<std::uint64_t>(inode.next.block) << 16 | inode.next.offset;
   if (image.good_indexes.contains(place)) return true;

@@ -19,6 +19,8 @@ constexpr std::size_t weight_of_inode = sizeof(Inode) + 192;
 constexpr std::size_t weight_of_record = 96;  // in one of the maps by name
 constexpr std::size_t weight_of_attribute =
     96;  // and three times its bytes: the writer keeps it as hex digits
+constexpr std::uint64_t largest_file = std::uint64_t{128}
+                                       << 30;      // libsquashfs holds its blocks' sizes on the stack
 constexpr std::size_t largest_attribute = 65'536;  // Linux has no larger ones
 
 std::shared_ptr<Inode> unnamed_directory() {
@@ -211,6 +213,8 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
 }
 
 void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
+  if (member.size > largest_file)
+    throw Error("it has {} bytes, and a file in an image at most {}", member.size, largest_file);
   if (member.stored != nullptr) {
     writer_.adopt(*inode, *member.stored);
     if (!FactFinder::wants(member)) return;

@@ -12,6 +12,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -41,6 +43,31 @@ Squash<Object> made(Object* object) {
 constexpr std::size_t largest_attributes = std::size_t{1} << 20;  // of one member, as in a tar
 constexpr std::uint64_t largest_layer = std::uint64_t{1} << 40;   // unpacked
 
+// The library unpacks what it finds in metadata, such as the list of a file's blocks, into memory, as much as
+// the file says there is: a few megabytes can stand for gigabytes. So much is enough for a file of terabytes.
+class MeteredCompressor final : public sqfs_compressor_t {
+ public:
+  explicit MeteredCompressor(sqfs_compressor_t& inner) : sqfs_compressor_t(inner), inner_(inner) {
+    sqfs_compressor_t::do_block = [](sqfs_compressor_t* self, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out,
+                                     sqfs_u32 room) {
+      return static_cast<MeteredCompressor*>(self)->unpack(in, size, out, room);
+    };
+  }
+  void start_anew() { left_ = most; }
+
+ private:
+  static constexpr std::int64_t most = std::int64_t{64} << 20;
+
+  sqfs_s32 unpack(const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
+    const sqfs_s32 made = inner_.do_block(&inner_, in, size, out, room);
+    left_ -= std::max<sqfs_s32>(made, 0);
+    return left_ < 0 ? SQFS_ERROR_OVERFLOW : made;
+  }
+
+  sqfs_compressor_t& inner_;
+  std::int64_t left_ = most;
+};
+
 class Reader {
  public:
   Reader(const std::filesystem::path& path, bool share_blocks)
@@ -48,12 +75,13 @@ class Reader {
     require(sqfs_super_read(&super_, &file_));
     compressor_ =
         make_compressor(static_cast<SQFS_COMPRESSOR>(super_.compression_id), super_.block_size, true);
-    directories_ = made(sqfs_dir_reader_create(&super_, compressor_.get(), &file_, 0));
+    metered_.emplace(*compressor_);
+    directories_ = made(sqfs_dir_reader_create(&super_, &*metered_, &file_, 0));
     data_ = made(sqfs_data_reader_create(&file_, super_.block_size, compressor_.get(), 0));
     require(sqfs_data_reader_load_fragment_table(data_.get(), &super_));
     if ((super_.flags & SQFS_FLAG_NO_XATTRS) != 0 || super_.xattr_id_table_start == ~sqfs_u64{0}) return;
     attributes_ = made(sqfs_xattr_reader_create(0));
-    require(sqfs_xattr_reader_load(attributes_.get(), &super_, &file_, compressor_.get()));
+    require(sqfs_xattr_reader_load(attributes_.get(), &super_, &file_, &*metered_));
   }
 
   void read(MemberSink& sink) {
@@ -108,6 +136,7 @@ class Reader {
       if (name == "." || name == ".." || name.find('/') != std::string_view::npos)
         throw Error("it has an impossible name, {}: it is damaged", printable(name));
       const std::string full = normal_path(path.empty() ? std::string(name) : path + "/" + std::string(name));
+      metered_->start_anew();
       sqfs_inode_generic_t* child = nullptr;
       require(sqfs_dir_reader_get_inode(directories_.get(), &child));
       Freed<sqfs_inode_generic_t> owner(child);
@@ -215,6 +244,7 @@ class Reader {
   bool share_blocks_;
   sqfs_super_t super_{};
   Squash<sqfs_compressor_t> compressor_;
+  std::optional<MeteredCompressor> metered_;  // for metadata
   Squash<sqfs_dir_reader_t> directories_;
   Squash<sqfs_data_reader_t> data_;
   Squash<sqfs_xattr_reader_t> attributes_;

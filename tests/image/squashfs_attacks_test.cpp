@@ -2,8 +2,13 @@
 // SquashFS files of strangers, imported as a layer and unpacked into a directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sqfs/inode.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include "box/unpack.h"
 #include "image/merged.h"
@@ -158,6 +163,54 @@ TEST_F(SquashfsAttackTest, ADirectoryElsewhereIsRefused) {
   spoiled.put<std::uint32_t>(spoiled.inode("DIR4") + Spoiled::directory_block, 0x00ff'ffff);
   EXPECT_NE(imported(spoiled), "(no error)");
   EXPECT_NE(unpacked(spoiled), "(no error)");
+}
+
+// libsquashfs writes a file's list of blocks through the stack.
+void with_large_stack(const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{256} << 20);
+  pthread_t thread{};
+  const auto start = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&work)), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// 17 million holes of one file: 68 MiB of metadata, in which all bytes are equal.
+void write_bomb(const fs::path& path) {
+  constexpr std::size_t blocks = 17'000'000;
+  const std::unique_ptr<sqfs_inode_generic_t, void (*)(void*)> inode(
+      static_cast<sqfs_inode_generic_t*>(std::calloc(1, sizeof(sqfs_inode_generic_t) + blocks * 4)),
+      std::free);
+  inode->base.type = SQFS_INODE_EXT_FILE;
+  inode->payload_bytes_used = blocks * 4;
+  inode->data.file_ext.file_size = std::uint64_t{blocks} * 131'072;
+  inode->data.file_ext.fragment_idx = 0xffff'ffff;
+  Node root;
+  root.inode = std::make_shared<Inode>();
+  auto& file = root.children["bomb"] = std::make_unique<Node>();
+  file->inode = std::make_shared<Inode>();
+  file->inode->kind = Kind::file;
+  const Fd fd = open_file(path, O_RDWR | O_CREAT);
+  SquashfsWriter writer(fd.get());
+  writer.adopt(*file->inode, *inode);
+  EXPECT_LT(writer.finish(root).bytes, 2'000'000u);
+}
+
+TEST_F(SquashfsAttackTest, AListOfBlocksThatUnpacksToAnySizeIsRefused) {
+  const auto path = directory_.path() / "bomb";
+  with_large_stack([&] { write_bomb(path); });
+  EXPECT_THAT(message_of([&] {
+                struct Nothing final : MemberSink {
+                  void add(const Member&, ByteSource&) override {}
+                } sink;
+                squashfs_layer(path, false)->read(sink);
+              }),
+              HasSubstr("cannot read the SquashFS file: a number in it is too large"));
 }
 
 TEST_F(SquashfsAttackTest, HolesOfAFileTakeNoSpace) {
