@@ -13,18 +13,15 @@ namespace {
 
 using Names = decltype(Node::children);
 
-std::shared_ptr<Inode> inode_of(const Member& member) {
-  auto inode = std::make_shared<Inode>();
-  inode->kind = member.kind;
-  inode->mode = member.mode;
-  inode->mtime = member.mtime;
-  if (member.kind == Kind::symlink) inode->link = member.link;
-  for (const auto& [name, value] :
-       member.attributes)  // others mean nothing, or harm, to who has no privileges
-    if (name.starts_with("user.") && !name.starts_with("user.overlay."))
-      inode->attributes.emplace(name, value);
-  return inode;
-}
+// What a name and what it stands for take, with what the containers and the SquashFS writer need for them.
+constexpr std::size_t weight_of_name = sizeof(Node) + 96;
+constexpr std::size_t weight_of_inode = sizeof(Inode) + 192;
+constexpr std::size_t weight_of_record = 96;  // in one of the maps by name
+constexpr std::size_t weight_of_attribute =
+    96;  // and three times its bytes: the writer keeps it as hex digits
+constexpr std::uint64_t largest_file = std::uint64_t{128}
+                                       << 30;      // libsquashfs holds its blocks' sizes on the stack
+constexpr std::size_t largest_attribute = 65'536;  // Linux has no larger ones
 
 std::shared_ptr<Inode> unnamed_directory() {
   return std::make_shared<Inode>();
@@ -98,13 +95,14 @@ void add_mount_points(Node& root, SquashfsWriter& writer) {
 
 }  // namespace
 
-Merge::Merge(SquashfsWriter& writer) : writer_(writer) {
+Merge::Merge(SquashfsWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
   root_.inode = unnamed_directory();
 }
 
 void Merge::add_layer(Layer& layer) {
   ++layer_;
   hidden_.clear();
+  links_.clear();
   within(layer.name(), [&] {
     layer.read(*this);
     find_missing_targets(layer);
@@ -115,7 +113,10 @@ void Merge::add(const Member& member, ByteSource& content) {
   if (fetching_) return fetch(member, content);
   Node* node = place(member.path);
   if (node == nullptr) {
-    if (member.kind == Kind::file || member.kind == Kind::hard_link) hidden_.insert(member.path);
+    hold(weight_of_record + member.path.size() + member.link.size());
+    links_.erase(member.path);
+    if (member.kind == Kind::file) hidden_.insert(member.path);
+    if (member.kind == Kind::hard_link) links_.insert_or_assign(member.path, member.link);
     return;
   }
   switch (member.kind) {
@@ -147,6 +148,7 @@ Node* Merge::place(std::string_view path) {
                   printable(path.substr(0, static_cast<std::size_t>(name.data() - path.data()))));
     auto& child = node->children[std::string(name)];
     if (child == nullptr) {
+      hold(weight_of_name + weight_of_inode + name.size());  // it may become a directory without being named
       child = std::make_unique<Node>();
       child->made = layer_;
     }
@@ -155,8 +157,35 @@ Node* Merge::place(std::string_view path) {
   return node->closed < layer_ ? nullptr : node;
 }
 
+void Merge::hold(std::size_t bytes) {
+  held_ += bytes;
+  if (held_ > most_memory_)
+    throw Error("the names in the image take more than {} MiB of memory: they are too many, or too long",
+                most_memory_ >> 20);
+}
+
+std::shared_ptr<Inode> Merge::inode_of(const Member& member) {
+  auto inode = std::make_shared<Inode>();
+  inode->kind = member.kind;
+  inode->mode = member.mode;
+  inode->mtime = member.mtime;
+  if (member.kind == Kind::symlink) inode->link = member.link;
+  hold(weight_of_inode + inode->link.size());
+  for (const auto& [name, value] :
+       member.attributes) {  // others mean nothing, or harm, to who has no privileges
+    if (!name.starts_with("user.") || name.starts_with("user.overlay.")) continue;
+    if (value.size() > largest_attribute)
+      throw Error("its attribute {} has {} bytes, and Linux allows {}", printable(name), value.size(),
+                  largest_attribute);
+    hold(weight_of_attribute + 3 * (name.size() + value.size()));
+    inode->attributes.emplace(name, value);
+  }
+  return inode;
+}
+
 void Merge::add_directory(Node& node, const Member& member) {
   if (node.inode != nullptr && node.layer < layer_) return;  // the one above is the one that shows
+  links_.erase(member.path);
   node.inode = inode_of(member);
   node.layer = layer_;
 }
@@ -178,11 +207,14 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
     if (unnamed && member.kind == Kind::symlink) parents_.emplace(member.path, member.link);
     return;
   }
+  links_.erase(member.path);
   node.inode = inode_of(member);
   if (member.kind == Kind::file) fill(node.inode, member, content);
 }
 
 void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
+  if (member.size > largest_file)
+    throw Error("it has {} bytes, and a file in an image at most {}", member.size, largest_file);
   if (member.stored != nullptr) {
     writer_.adopt(*inode, *member.stored);
     if (!FactFinder::wants(member)) return;
@@ -199,58 +231,76 @@ void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, Byte
 void Merge::add_link(Node& node, const Member& member) {
   if (member.link == member.path) throw Error("it is a hard link to itself");
   if (!replaceable(node)) return;
+  links_.erase(member.path);
   const Node* target = find(root_, member.link);
-  if (target != nullptr && target->inode != nullptr && target->layer == layer_) {
+  if (target != nullptr && target->inode != nullptr && target->layer == layer_ && !target->inode->awaited) {
     if (target->is_directory()) throw Error("it is a hard link to a directory, {}", printable(member.link));
     node.inode = target->inode;
     return;
   }
+  hold(weight_of_inode + 2 * (weight_of_record + member.link.size() + member.path.size()));
   node.inode = std::make_shared<Inode>();
   node.inode->kind = Kind::file;
+  node.inode->awaited = true;
+  links_.insert_or_assign(member.path, member.link);
   missing_[member.link].push_back(member.path);
 }
 
 void Merge::find_missing_targets(Layer& layer) {
-  for (bool progress = true; progress && !missing_.empty();) {
-    progress = false;
-    const auto wanted = missing_;
-    for (const auto& [target, names] : wanted) {
-      const Node* node = find(root_, target);
-      if (node == nullptr || node->inode == nullptr || node->layer != layer_ || node->is_directory())
-        continue;
+  follow_links();
+  const auto wanted = missing_;
+  for (const auto& [target, names] : wanted) {
+    const Node* node = find(root_, target);
+    if (node != nullptr && node->inode != nullptr && node->layer == layer_ && !node->is_directory() &&
+        !node->inode->awaited)
       link_all(target, node->inode);
-      progress = true;
-    }
-    const bool here = std::any_of(missing_.begin(), missing_.end(),
-                                  [&](const auto& one) { return hidden_.contains(one.first); });
-    if (!here) continue;
-    const auto before = missing_;
-    fetching_ = true;
-    layer.read(*this);
-    fetching_ = false;
-    progress = missing_ != before;
   }
+  const bool here = std::any_of(missing_.begin(), missing_.end(),
+                                [&](const auto& one) { return hidden_.contains(one.first); });
+  if (!here) return;
+  fetching_ = true;
+  layer.read(*this);
+  fetching_ = false;
+}
+
+// What waits for a link waits for what that one links to.
+void Merge::follow_links() {
+  const auto wanted = std::exchange(missing_, {});
+  for (const auto& [target, names] : wanted) {
+    auto& waiting = missing_[end_of_links(target)];
+    for (const auto& name : names)  // not one that a later member has replaced
+      if (const Node* node = find(root_, name);
+          node != nullptr && node->inode != nullptr && node->inode->awaited)
+        waiting.push_back(name);
+  }
+  std::erase_if(missing_, [](const auto& one) { return one.second.empty(); });
+}
+
+// Each link on the way then knows the end itself, so that a long chain is walked once.
+std::string Merge::end_of_links(const std::string& name) {
+  std::vector<std::string> way;
+  std::string end = name;
+  for (auto link = links_.find(end); link != links_.end(); link = links_.find(end)) {
+    way.push_back(end);
+    end = link->second;
+    if (way.size() > links_.size()) throw Error("the hard link {} leads back to itself", printable(name));
+  }
+  for (const auto& passed : way) links_[passed] = end;
+  return end;
 }
 
 // The second reading: only what a hard link still waits for.
 void Merge::fetch(const Member& member, ByteSource& content) {
-  if (!missing_.contains(member.path) || !hidden_.contains(member.path)) return;
-  if (member.kind == Kind::file) {
-    const auto inode = inode_of(member);
-    fill(inode, member, content);
-    link_all(member.path, inode);
-  } else if (member.kind == Kind::hard_link && member.link != member.path) {
-    auto names =
-        std::move(missing_.extract(member.path).mapped());  // a link to a link: wait for the latter's target
-    auto& others = missing_[member.link];
-    others.insert(others.end(), names.begin(), names.end());
-  }
+  if (member.kind != Kind::file || !missing_.contains(member.path) || !hidden_.contains(member.path)) return;
+  const auto inode = inode_of(member);
+  fill(inode, member, content);
+  link_all(member.path, inode);
 }
 
 void Merge::link_all(const std::string& target, const std::shared_ptr<Inode>& inode) {
   const auto waiting = missing_.extract(target);
   for (const auto& name : waiting.mapped())
-    if (Node* node = find(root_, name); node != nullptr && node->inode != nullptr && !node->is_directory())
+    if (Node* node = find(root_, name); node != nullptr && node->inode != nullptr && node->inode->awaited)
       node->inode = inode;
 }
 
