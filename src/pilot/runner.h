@@ -30,6 +30,9 @@ struct Berth {
   launch::Engine engine = launch::Engine::own;
 };
 
+// Where an attempt is to be carried out, and its image; an Error if they do not fit.
+[[nodiscard]] Ground ground_of(const Berth& berth, const Start& start);
+
 using RunnerEvent = std::variant<Progress, Done>;
 
 class Runner {
