@@ -134,6 +134,19 @@ def test_an_ordinary_user_has_it_too(ready, engine, as_user):
     assert sorted(done.stdout.splitlines()) == [f"{rank} of 2 in the image, box 1" for rank in (0, 1)], done.stderr
 
 
+@needs("mpiexec.openmpi", "mpiexec.mpich")
+@pytest.mark.parametrize("here", [True, False], ids=["its own mpiexec", "the image's mpiexec"])
+@pytest.mark.parametrize("family", list(LIBRARIES))
+def test_an_mpi_program_on_a_machine_of_its_own(ready, family, here):
+    ready.environment |= {"LONGSHIP_ENGINE": "apptainer", "LONGSHIP_STORE": str(STORE), **ONE_HOST}
+    if not here:
+        ready.environment["PATH"] = str(ready.fakes)
+    done = ready("launch", "--mpi", "-n", "2", "--image", mpi_ring(PROGRAM, family), "--no-prefix", "ring")
+    assert done.returncode == 0, done.stderr
+    assert "ring 1, sum 3" in done.stdout
+    assert len(fake_engine.calls(ready.fakes)) == (2 if here else 1)
+
+
 def test_an_engine_that_is_not_there_is_named(ready, job):
     for name in FAKES:
         (ready.fakes / name).unlink()
