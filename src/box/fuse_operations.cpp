@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -30,6 +31,9 @@ constexpr double for_ever = 1e9;  // seconds
 struct Server {
   int image;
   Owner owner;
+  // Whether the kernel takes "not implemented" for an answer, and opens by itself from then on: files since
+  // Linux 3.15, directories since 5.1. An older one would hand the error to the program.
+  bool refuses_open = false, refuses_opendir = false;
 };
 
 // Each thread reads the image through caches of its own.
@@ -97,7 +101,16 @@ class Subject {
   bool found = false;
 };
 
-void on_init(void*, fuse_conn_info* connection) {
+// LONGSHIP_FUSE=old: as if the kernel could do none of it, for its test.
+bool as_if_old() {
+  const char* word = std::getenv("LONGSHIP_FUSE");
+  return word != nullptr && std::strcmp(word, "old") == 0;
+}
+
+void on_init(void* data, fuse_conn_info* connection) {
+  auto& server = *static_cast<Server*>(data);
+  server.refuses_open = !as_if_old() && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  server.refuses_opendir = !as_if_old() && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   const unsigned splices = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE;
   connection->want &= ~(splices | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS);
   connection->want |= connection->capable &
@@ -146,8 +159,20 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
     fuse_reply_err(request, EIO);
 }
 
-void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) {
-  fuse_reply_err(request, ENOSYS);
+void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+  if (server_of(request).refuses_open) {
+    fuse_reply_err(request, ENOSYS);
+    return;
+  }
+  file->keep_cache = 1;
+  fuse_reply_open(request, file);
+}
+
+void on_opendir(fuse_req_t request, fuse_ino_t, fuse_file_info* directory) {
+  if (server_of(request).refuses_opendir)
+    fuse_reply_err(request, ENOSYS);
+  else
+    fuse_reply_open(request, directory);
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
@@ -228,7 +253,7 @@ constexpr fuse_lowlevel_ops operations() {
   table.getattr = on_getattr;
   table.readlink = on_readlink;
   table.open = on_open;
-  table.opendir = on_open;
+  table.opendir = on_opendir;
   table.read = on_read;
   table.readdir = on_readdir;
   table.statfs = on_statfs;

@@ -134,12 +134,11 @@ std::vector<std::string> helper_inside(const std::vector<std::string>& helper) {
 }
 
 std::vector<std::string> through_engine(const Plan& plan, const std::vector<std::string>& helper,
-                                        const std::vector<box::Bind>& more, std::vector<std::string> inner) {
+                                        std::vector<std::string> inner) {
   Start start{*plan.box, plan.gpus_per_rank > 0};
   auto& binds = start.box.spec.binds;
   binds.push_back({fs::path(helper.at(0)).parent_path(), helper_in_the_box, true});
   if (!plan.output.empty()) binds.push_back({plan.output, plan.output});
-  binds.insert(binds.end(), more.begin(), more.end());
   start.box.spec.join.clear();
   std::vector<std::string> words = {helper[0], "launch", "--through-engine", to_json(start), "--"};
   if (inner.empty()) inner = helper_inside(helper);
@@ -152,9 +151,9 @@ Result run_in_engine(const Plan& plan, const std::vector<std::string>& helper, S
   check_engine(plan.box->engine);
   const Reception reception;
   Starter starter;
-  starter.command = through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}});
+  starter.command = through_engine(plan, helper);
   starter.meeting = reception.socket.get();
-  starter.meeting_path = Reception::socket_in_the_box;
+  starter.meeting_name = reception.name;
   starter.name = name_of(plan.box->engine);
   return run_helpers(plan, starter, screen, surroundings);
 }
