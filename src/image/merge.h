@@ -37,6 +37,12 @@ class Merge final : private MemberSink {
   [[nodiscard]] const store::Facts& facts() const { return facts_.found(); }
 
  private:
+  // What a name and what it stands for take, with what the containers and the SquashFS writer need for them.
+  static constexpr std::size_t weight_of_name = sizeof(Node) + 96;
+  static constexpr std::size_t weight_of_inode = sizeof(Inode) + 192;
+  static constexpr std::size_t weight_of_record = 96;     // in one of the maps by name
+  static constexpr std::size_t weight_of_attribute = 96;  // and thrice its bytes: the writer keeps hex digits
+
   void add(const Member& member, ByteSource& content) override;
   void add_directory(Node& node, const Member& member);
   void add_other(Node& node, const Member& member, ByteSource& content);
@@ -47,7 +53,7 @@ class Merge final : private MemberSink {
   void hold(std::size_t bytes);
   void fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content);
 
-  // Hard links whose target is hidden: target → the names that link to it.
+  // In merge_links.cpp: hard links whose target is not there, or hidden.
   void find_missing_targets(Layer& layer);
   void follow_links();
   [[nodiscard]] std::string end_of_links(const std::string& name);
@@ -64,7 +70,7 @@ class Merge final : private MemberSink {
   // In the layer being read: hidden files, and hard links of which only another name is known.
   std::set<std::string> hidden_;
   std::map<std::string, std::string> links_;
-  std::map<std::string, std::vector<std::string>> missing_;
+  std::map<std::string, std::vector<std::string>> missing_;  // target → the names that link to it
   std::map<std::string, std::string>
       parents_;  // directories nobody named, that are symbolic links further down
 };
