@@ -109,6 +109,7 @@ EngineBox box_here(const Start& start) {
 
 [[noreturn]] void become(const fs::path& program, const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
