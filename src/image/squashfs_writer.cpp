@@ -154,6 +154,19 @@ struct SquashfsWriter::Parts {
 
 namespace {
 
+// A file of the base, from its inode there.
+void adopt(Inode& inode, const sqfs_inode_generic_t& stored) {
+  const std::size_t size = sizeof stored + stored.payload_bytes_used;
+  auto* copy = static_cast<sqfs_inode_generic_t*>(std::malloc(size));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(static_cast<void*>(copy), &stored, size);
+  copy->payload_bytes_available = copy->payload_bytes_used;
+  inode.data = copy;
+  if (copy->base.type != SQFS_INODE_EXT_FILE) return;
+  copy->data.file_ext.nlink = 1;  // links and attributes are counted anew
+  copy->data.file_ext.xattr_idx = no_attributes;
+}
+
 // Inodes and directories, bottom up: a directory's list holds where its members' inodes are.
 class Tables {
  public:
@@ -167,7 +180,7 @@ class Tables {
     require(sqfs_id_table_id_to_index(ids, 0, &root_id_));
   }
 
-  void write(Node& root, sqfs_super_t& super, SquashfsSummary& summary) {
+  void write(Node& root, sqfs_super_t& super, ImageSummary& summary) {
     number(root);
     super.inode_count = count_;
     super.inode_table_start = file_.size;
@@ -305,31 +318,20 @@ SquashfsWriter::SquashfsWriter(int fd) : parts_(std::make_unique<Parts>(fd)) {}
 SquashfsWriter::SquashfsWriter(int fd, int base) : parts_(std::make_unique<Parts>(fd, base)) {}
 SquashfsWriter::~SquashfsWriter() = default;
 
-void SquashfsWriter::store(const std::shared_ptr<Inode>& inode, ByteSource& content) {
+void SquashfsWriter::store(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
+  if (member.stored != nullptr) return adopt(*inode, *member.stored);
   auto& parts = *parts_;
   parts.stored.push_back(inode);
   parts.require(sqfs_block_processor_begin_file(parts.processor.get(), &inode->data, nullptr, 0));
-  while (const std::size_t got = content.read(parts.buffer.data(), parts.buffer.size()))
-    parts.require(sqfs_block_processor_append(parts.processor.get(), parts.buffer.data(), got));
+  for (auto bytes = content.take(parts.buffer); !bytes.empty(); bytes = content.take(parts.buffer))
+    parts.require(sqfs_block_processor_append(parts.processor.get(), bytes.data(), bytes.size()));
   parts.require(sqfs_block_processor_end_file(parts.processor.get()));
 }
 
-void SquashfsWriter::adopt(Inode& inode, const sqfs_inode_generic_t& stored) {
-  const std::size_t size = sizeof stored + stored.payload_bytes_used;
-  auto* copy = static_cast<sqfs_inode_generic_t*>(std::malloc(size));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(static_cast<void*>(copy), &stored, size);
-  copy->payload_bytes_available = copy->payload_bytes_used;
-  inode.data = copy;
-  if (copy->base.type != SQFS_INODE_EXT_FILE) return;
-  copy->data.file_ext.nlink = 1;  // links and attributes are counted anew
-  copy->data.file_ext.xattr_idx = no_attributes;
-}
-
-SquashfsSummary SquashfsWriter::finish(Node& root) {
+ImageSummary SquashfsWriter::finish(Node& root) {
   auto& parts = *parts_;
   parts.require(sqfs_block_processor_finish(parts.processor.get()));
-  SquashfsSummary summary;
+  ImageSummary summary;
   Tables(parts.file, parts.compressor.get(), parts.ids.get(), parts.attributes.get())
       .write(root, parts.super, summary);
   parts.require(

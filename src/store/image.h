@@ -43,6 +43,8 @@ struct Image {
   Facts facts;
   std::int64_t created = 0;  // seconds since 1970
   std::string origin;        // "bootstrap debian:bookworm", "build examples/digits/image", …
+  std::vector<std::string> pulled =
+      {};  // digests of the blobs it was made from, which are kept for other pulls
 };
 
 [[nodiscard]] formats::Value to_json(const Image& image);

@@ -146,7 +146,7 @@ std::uint64_t Store::collect_garbage(bool steps_too) {
     if (useless) fs::remove(record);
   }
   remove_abandoned(where_ / "asides");
-  return remove_unused();
+  return remove_unused() + remove_unused_pulled();
 }
 
 std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& checked) const {
@@ -163,6 +163,7 @@ std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& chec
       damages.push_back({digest, images, "its content has changed"});
     if (checked) checked(fs::file_size(file));
   }
+  verify_pulled(checked);
   return damages;
 }
 

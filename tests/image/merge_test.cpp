@@ -10,31 +10,15 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "image/layer_of.h"
 #include "image/make.h"
+#include "image/squashfs_writer.h"
 #include "image/tar_builder.h"
 
 namespace longship::image {
 namespace {
 
 using testing::HasSubstr;
-
-std::unique_ptr<Layer> layer(const std::string& archive, std::string digest = {}) {
-  return tar_layer({.name = "layer",
-                    .open =
-                        [archive] {
-                          struct Owned final : ByteSource {
-                            explicit Owned(std::string text) : bytes(std::move(text)), source(bytes) {}
-                            std::size_t read(char* into, std::size_t size) override {
-                              return source.read(into, size);
-                            }
-                            std::string bytes;
-                            MemorySource source;
-                          };
-                          return std::make_unique<Owned>(archive);
-                        },
-                    .digest = std::move(digest),
-                    .diff_id = {}});
-}
 
 class MergeTest : public testing::Test {
  protected:
