@@ -77,6 +77,26 @@ class DirectoryWriterTest : public testing::Test {
   int count_ = 0;
 };
 
+// Blocks of files and blocks of tails become due in turn; some files are equal, some have blocks of zeros.
+std::string many_files() {
+  TarBuilder tar;
+  std::uint32_t state = 1;
+  const auto noise = [&](std::size_t size) {
+    std::string bytes(size, '\0');
+    for (auto& byte : bytes) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    return bytes;
+  };
+  std::string before;
+  for (int i = 0; i < 60; ++i) {
+    const std::size_t blocks = static_cast<std::size_t>(i % 4) * (128u << 10);
+    std::string bytes = noise(blocks + static_cast<std::size_t>(i) * 2003);
+    if (i % 7 == 3) bytes.replace(0, std::min<std::size_t>(bytes.size(), 128u << 10), 128u << 10, '\0');
+    tar.file("f" + std::to_string(i), bytes).file("g" + std::to_string(i), i % 5 == 2 ? before : bytes);
+    before = std::move(bytes);
+  }
+  return tar.done();
+}
+
 struct Case {
   const char* name;
   Archives archives;
@@ -118,6 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
              {TarBuilder().directory("usr/lib").symlink("lib", "usr/lib").file("usr/lib/x", "old").done(),
               TarBuilder().file("lib/x", "new").file("lib/deep/y", "y").done()}},
         Case{"MountPointsStay", {TarBuilder().symlink("run", "var/run").file("etc/hosts", "mine").done()}},
+        Case{"ManyFilesWithBlocksAndTails", {many_files()}},
         Case{"LargerThanABuffer", {TarBuilder().file("a", std::string(700'001, 'a')).file("b", "").done()}}),
     [](const auto& one) { return one.param.name; });
 
