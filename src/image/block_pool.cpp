@@ -47,8 +47,8 @@ BlockPool::~BlockPool() {
 }
 
 std::unique_ptr<Block> BlockPool::take() {
-  while (auto block = oldest(false)) retire(std::move(block));
-  if (free_.empty() && made_ == most_blocks_) retire(oldest(true));
+  if (free_.empty() && made_ == most_blocks_) await_half();
+  while (auto block = oldest()) retire(std::move(block));
   if (free_.empty()) {
     ++made_;
     return std::make_unique<Block>(block_size_, ZSTD_compressBound(block_size_));
@@ -79,17 +79,32 @@ void BlockPool::give_back(std::unique_ptr<Block> block) {
 }
 
 void BlockPool::finish() {
-  while (auto block = oldest(true)) retire(std::move(block));
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (order_.empty()) return;
+      await(lock, *order_.front());
+    }
+    while (auto block = oldest()) retire(std::move(block));
+  }
 }
 
-std::unique_ptr<Block> BlockPool::oldest(bool wait) {
+// Several at once: to be woken for each would cost time.
+void BlockPool::await_half() {
   std::unique_lock lock(mutex_);
-  if (order_.empty()) return nullptr;
-  const Block& first = *order_.front();
-  if (!first.is_done && !wait) return nullptr;
-  awaited_ = &first;
-  is_done_.wait(lock, [&] { return first.is_done; });
+  await(lock, *order_[order_.size() / 2]);
+  await(lock, *order_.front());
+}
+
+void BlockPool::await(std::unique_lock<std::mutex>& lock, const Block& block) {
+  awaited_ = &block;
+  is_done_.wait(lock, [&] { return block.is_done; });
   awaited_ = nullptr;
+}
+
+std::unique_ptr<Block> BlockPool::oldest() {
+  const std::lock_guard lock(mutex_);
+  if (order_.empty() || !order_.front()->is_done) return nullptr;
   auto block = std::move(order_.front());
   order_.pop_front();
   return block;

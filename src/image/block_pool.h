@@ -55,7 +55,9 @@ class BlockPool {
  private:
   void work(sqfs_compressor_t& compressor);
   void compress(Block& block, sqfs_compressor_t& compressor) const;
-  [[nodiscard]] std::unique_ptr<Block> oldest(bool wait);  // null: it is not done yet, or there is none
+  [[nodiscard]] std::unique_ptr<Block> oldest();  // null: it is not done yet, or there is none
+  void await_half();
+  void await(std::unique_lock<std::mutex>& lock, const Block& block);
   void retire(std::unique_ptr<Block> block);
 
   std::size_t block_size_, most_blocks_;

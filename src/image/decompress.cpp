@@ -24,18 +24,18 @@ class Input {
  public:
   explicit Input(ByteSource& source) : source_(source), buffer_(256 * 1024) {}
 
-  [[nodiscard]] std::string_view available() const { return {buffer_.data() + begin_, end_ - begin_}; }
-  void consume(std::size_t count) { begin_ += count; }
+  [[nodiscard]] std::string_view available() const { return left_; }
+  void consume(std::size_t count) { left_.remove_prefix(count); }
   // More bytes behind those that are left; false at the end.
   bool more() {
-    if (begin_ > 0) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      end_ -= begin_;
-      begin_ = 0;
+    const std::size_t before = left_.size();
+    if (before == 0) {
+      left_ = source_.take(buffer_);
+    } else {
+      std::memmove(buffer_.data(), left_.data(), before);
+      left_ = {buffer_.data(), before + source_.read(buffer_.data() + before, buffer_.size() - before)};
     }
-    const std::size_t got = source_.read(buffer_.data() + end_, buffer_.size() - end_);
-    end_ += got;
-    return got > 0;
+    return left_.size() > before;
   }
   [[nodiscard]] bool starts_with(std::string_view magic) {
     while (available().size() < magic.size() && more()) {
@@ -55,7 +55,7 @@ class Input {
  private:
   ByteSource& source_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;
+  std::string_view left_;  // in the buffer, or where the source has them
 };
 
 class Plain final : public ByteSource {

@@ -22,7 +22,8 @@ ReadAhead::~ReadAhead() {
     const std::lock_guard lock(mutex_);
     abandoned_ = true;
   }
-  changed_.notify_all();
+  bytes_came_.notify_all();
+  room_came_.notify_all();
   producer_.join();
   if (observer_.joinable()) observer_.join();
 }
@@ -48,7 +49,9 @@ void ReadAhead::produce() {
 
 ReadAhead::Piece* ReadAhead::free_piece() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return abandoned_ || produced_ - std::min(consumed_, watched_) < pieces; });
+  const auto full = [this] { return produced_ - std::min(consumed_, watched_); };
+  // Once there is no room it waits for some more than one piece's: to be woken costs time.
+  if (full() == pieces) room_came_.wait(lock, [&] { return abandoned_ || full() <= pieces / 2; });
   return abandoned_ ? nullptr : &ring_[produced_ % pieces];
 }
 
@@ -60,14 +63,14 @@ void ReadAhead::publish(std::size_t size, std::exception_ptr problem) {
     ended_ = size < piece_size;
     problem_ = std::move(problem);
   }
-  changed_.notify_all();
+  bytes_came_.notify_all();
 }
 
 void ReadAhead::watch() {
   try {
     for (;;) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return abandoned_ || ended_ || watched_ < produced_; });
+      bytes_came_.wait(lock, [this] { return abandoned_ || ended_ || watched_ < produced_; });
       if (abandoned_ || watched_ == produced_) return;
       const Piece& piece = ring_[watched_ % pieces];
       lock.unlock();
@@ -75,13 +78,13 @@ void ReadAhead::watch() {
       lock.lock();
       ++watched_;
       lock.unlock();
-      changed_.notify_all();
+      room_came_.notify_all();
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
     watchers_problem_ = std::current_exception();
     watched_ = std::numeric_limits<std::uint64_t>::max();  // the others go on without it
-    changed_.notify_all();
+    room_came_.notify_all();
   }
 }
 
@@ -92,9 +95,9 @@ const ReadAhead::Piece* ReadAhead::current() {
   if (taken_ > 0) {
     ++consumed_;
     taken_ = 0;
-    changed_.notify_all();
+    room_came_.notify_all();
   }
-  changed_.wait(lock, [this] { return ended_ || consumed_ < produced_; });
+  bytes_came_.wait(lock, [this] { return ended_ || consumed_ < produced_; });
   if (consumed_ < produced_) return &ring_[consumed_ % pieces];
   if (problem_) std::rethrow_exception(problem_);
   return nullptr;
@@ -116,7 +119,7 @@ std::size_t ReadAhead::read(char* into, std::size_t size) {
 
 void ReadAhead::finish() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return watched_ >= produced_; });
+  room_came_.wait(lock, [this] { return watched_ >= produced_; });
   if (watchers_problem_) std::rethrow_exception(watchers_problem_);
 }
 

@@ -52,7 +52,7 @@ class ReadAhead final : public ByteSource {
   std::size_t taken_ = 0;  // of the piece being consumed
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable bytes_came_, room_came_;
   std::uint64_t produced_ = 0, consumed_ = 0, watched_ = 0;  // pieces
   bool ended_ = false, abandoned_ = false;
   std::exception_ptr problem_, watchers_problem_;
