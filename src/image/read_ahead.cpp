@@ -10,11 +10,9 @@
 namespace longship::image {
 
 ReadAhead::ReadAhead(ByteSource& source, Watcher watcher) : source_(source), watcher_(std::move(watcher)) {
+  if (watcher_ == nullptr) watched_ = std::numeric_limits<std::uint64_t>::max();
   producer_ = std::thread([this] { produce(); });
-  if (watcher_ != nullptr)
-    observer_ = std::thread([this] { watch(); });
-  else
-    watched_ = std::numeric_limits<std::uint64_t>::max();
+  if (watcher_ != nullptr) observer_ = std::thread([this] { watch(); });
 }
 
 ReadAhead::~ReadAhead() {

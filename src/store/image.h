@@ -54,4 +54,9 @@ struct Image {
 // Failure::usage.
 void validate_name(std::string_view name);
 
+// A tag that says what is in the image says it truly: an MPI family (mpich, openmpi), an architecture
+// (x86_64), CUDA (cuda12, cuda11.8), alone or with other words: "gan3d:v2-mpich-cuda12". Error with
+// Failure::usage.
+void validate_variant(const Image& image);
+
 }  // namespace longship::store

@@ -51,6 +51,7 @@ void Store::write_record(const fs::path& path, const Image& image) const {
 
 Image Store::add(Image image, Aside file) {
   const auto record = record_of(image.name);
+  validate_variant(image);
   const Fd held = lock(LOCK_SH);
   place(image, std::move(file));
   write_record(record, image);
@@ -59,6 +60,7 @@ Image Store::add(Image image, Aside file) {
 
 void Store::add(const Image& image) {
   const auto record = record_of(image.name);
+  validate_variant(image);
   const Fd held = lock(LOCK_SH);
   if (!fs::exists(root_of(image)))
     throw Error("image {}: its file {} is gone", image.name, root_of(image).string());
