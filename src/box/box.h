@@ -27,7 +27,8 @@ struct Bind {
 
 enum class Writable {
   no,
-  temporary,  // an overlay on a tmpfs: what is written is gone afterwards
+  temporary,  // an overlay on a tmpfs, or on a local disk below Spec::upper: what is written is gone
+              // afterwards
   directory,  // an overlay whose upper layer is Spec::upper, kept: that is how an image build captures a step
 };
 
@@ -37,6 +38,7 @@ struct Spec {
   bool home = true;          // the caller's home directory, if it has one
   bool private_tmp = false;  // an empty /tmp instead of the host's
   Writable writable = Writable::no;
+  // With Writable::temporary: a directory on a local disk, in which one for this box is made (scratch.h).
   // With Writable::directory: an empty directory on a local disk, which becomes the upper layer. Whiteouts
   // are character devices 0/0, replaced directories carry user.overlay.opaque. `upper` + ".work" is made
   // beside it.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -26,6 +27,7 @@
 #include "layers.h"
 #include "mounts.h"
 #include "namespaces.h"
+#include "scratch.h"
 
 namespace longship::box {
 namespace {
@@ -33,15 +35,16 @@ namespace {
 constexpr const char* workshop_at = "/tmp";  // any directory that every host has
 
 void check(const Spec& spec) {
-  if (spec.writable != Writable::directory) return;
+  if (spec.writable == Writable::no || spec.upper.empty()) return;
   struct statfs about = {};
   if (::statfs(spec.upper.c_str(), &about) != 0)
     throw Error::from_errno(errno, "cannot use {} for what the box writes", spec.upper.string());
   if (const auto name = unfit_for_upper(about.f_type); !name.empty())
-    throw Error(Failure::impossible,
-                "cannot use {} for what the box writes: it is on {}, which cannot carry an overlay: choose a "
-                "directory on a local disk",
-                spec.upper.string(), name);
+    throw Error(
+        Failure::impossible,
+        "cannot use {} for what the box writes: it is on {}, which cannot carry an overlay, or slowly: "
+        "choose a directory on a local disk, or leave it to memory",
+        spec.upper.string(), name);
 }
 
 void open_workshop() {
@@ -66,19 +69,24 @@ Way enter_steps(const Spec& spec) {
   check(spec);
   const Caller caller = find_caller();
   ImageRoot image(spec);
+  std::optional<Scratch> scratch;
+  if (spec.writable == Writable::temporary && !spec.upper.empty()) scratch.emplace(spec.upper);
   const Power power = enter_mount_namespace(spec.fake_root);
   image.open_inside();
   Fittings fittings(spec, caller);
   Upper upper;
   if (spec.writable == Writable::directory) upper = open_upper(spec.upper, spec.upper.string() + ".work");
+  if (scratch) upper = scratch->open_upper();
   open_workshop();
-  if (spec.writable == Writable::temporary) upper = open_upper("/layers/upper", "/layers/work");
+  if (spec.writable == Writable::temporary && !scratch) upper = open_upper("/layers/upper", "/layers/work");
   const Layers layers = {.image = image.mount("/image", "/host/dev", "/host/proc"),
                          .workshop = "/layers",
                          .root = "/root",
                          .proc = "/host/proc",
-                         .upper = spec.writable == Writable::no ? nullptr : &upper};
+                         .upper = spec.writable == Writable::no ? nullptr : &upper,
+                         .name = scratch ? scratch->mount_name() : "longship"};
   lay_over(layers, fittings.additions_to(layers.image), !image.is_host());
+  if (scratch) scratch->settle(layers.root);
   fittings.mount_in(layers.root, layers.proc);
   replace_root(layers.root);
   if (power == Power::root) step_down();

@@ -87,7 +87,7 @@ void mount_overlay(const Layers& layers, const std::string& skeleton) {
                ",workdir=" + path_of(layers.upper->work.get(), layers.proc) + ",userxattr";
     flags = MS_NODEV;
   }
-  if (::mount("longship", layers.root.c_str(), "overlay", flags, options.c_str()) != 0)
+  if (::mount(layers.name.c_str(), layers.root.c_str(), "overlay", flags, options.c_str()) != 0)
     throw Error::from_errno(errno, "overlay");
 }
 
@@ -129,7 +129,8 @@ Upper open_upper(const std::string& content, const std::string& work) {
 }
 
 std::string_view unfit_for_upper(long magic) {
-  switch (static_cast<unsigned long>(magic) & 0xffffffffUL) {
+  switch (static_cast<unsigned long>(magic) &
+          0xffffffffUL) {  // statfs(2), linux/magic.h, or the makers' sources
     case 0x6969:
       return "NFS";
     case 0x0bd00bd0:
@@ -140,12 +141,31 @@ std::string_view unfit_for_upper(long magic) {
       return "BeeGFS";
     case 0x00c36400:
       return "CephFS";
+    case 0xaad7aaea:
+      return "PanFS";
+    case 0x20030528:
+      return "OrangeFS";
+    case 0x01161970:
+      return "GFS2";
+    case 0x7461636f:
+      return "OCFS2";
+    case 0x5346414f:
+    case 0x6b414653:
+      return "AFS";
     case 0xff534d42:
       return "CIFS";
     case 0xfe534d42:
       return "SMB";
     case 0x01021997:
       return "9p";
+    case 0x65735546:
+      return "FUSE";
+    case 0x794c7630:
+      return "an overlay itself";
+    case 0x73717368:
+      return "SquashFS";
+    case 0x4d44:
+      return "FAT";
     default:
       return {};
   }

@@ -33,11 +33,12 @@ struct Upper {
 [[nodiscard]] Upper open_upper(const std::string& content, const std::string& work);
 
 struct Layers {
-  std::string image;             // as a path that mount(2) follows
-  std::string workshop;          // an empty, writable directory on a tmpfs
-  std::string root;              // where the result is to be mounted: an empty directory
-  std::string proc;              // where /proc is at the moment
-  const Upper* upper = nullptr;  // none: read-only
+  std::string image;              // as a path that mount(2) follows
+  std::string workshop;           // an empty, writable directory on a tmpfs
+  std::string root;               // where the result is to be mounted: an empty directory
+  std::string proc;               // where /proc is at the moment
+  const Upper* upper = nullptr;   // none: read-only
+  std::string name = "longship";  // of the overlay, in tables of mounts
 };
 
 // LONGSHIP_ROOT=underlay forces the second way, for its tests.

@@ -21,7 +21,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory, join, mpi = "image", gpus;
+  std::string directory, join, mpi = "image", gpus, disk;
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -39,7 +39,8 @@ box::Spec spec_of(const Words& words, const ChosenImage& image) {
   spec.home = !words.no_home;
   spec.private_tmp = words.private_tmp;
   spec.fake_root = words.fake_root;
-  spec.writable = words.writable ? box::Writable::temporary : box::Writable::no;
+  spec.writable = words.writable || !words.disk.empty() ? box::Writable::temporary : box::Writable::no;
+  spec.upper = words.disk;
   spec.unpacked = store::default_location() / "unpacked";
   spec.working_directory = words.directory.empty() ? image.config.working_directory : words.directory;
   spec.binds.push_back({.from = in_the_box(), .to = "/opt/longship", .read_only = true, .optional = true});
@@ -90,6 +91,8 @@ void declare(Command& command, Words& words) {
                  "Let GPUs in with the driver's libraries, by CDI files; none hides them from programs",
                  {.value = "all|none|0,1|…"});
   command.flag("-w,--writable", words.writable, "Let it write to the image; that is gone afterwards");
+  command.option("--writable-on", words.disk,
+                 "The same on a local disk, where memory is short: in this directory", {.value = "DIR"});
   command.flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.flag("--no-home", words.no_home, "Without the home directory");
   command.flag("--fake-root", words.fake_root, "Seem to be root, for package managers");

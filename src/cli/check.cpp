@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship check: does an image fit this machine, or a site? The hub's matching asks the same functions.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "fit/host_mpi.h"
 #include "formats/document.h"
 #include "hub_client.h"
+#include "launch/engine.h"
 #include "net/address.h"
 #include "site/match.h"
 #include "site/probe.h"
@@ -54,9 +56,7 @@ fit::HostFacts this_machine(const fit::ImageFacts& image) {
   return facts;
 }
 
-fit::HostFacts host_of(const Words& words, const fit::ImageFacts& image) {
-  if (words.site.empty()) return this_machine(image);
-  const auto site = is_file(words.site) ? site::load(words.site) : site_at_hub(words);
+fit::HostFacts facts_of_site(const site::Site& site) {
   auto facts = site::host_facts(site);
   facts.name = "site " + site.name;
   return facts;
@@ -64,8 +64,21 @@ fit::HostFacts host_of(const Words& words, const fit::ImageFacts& image) {
 
 // A site's nodes cannot be asked from here; this machine can.
 fit::Finding boxes_here() {
+  const auto found = launch::engines_here();
+  const auto chosen = std::string(launch::name_of(launch::engine_of_environment(current_environment())));
+  if (chosen != "own") {
+    if (std::find(found.begin(), found.end(), chosen) != found.end())
+      return {"boxes", fit::Fit::good, chosen + " starts them, as LONGSHIP_ENGINE says", ""};
+    return {"boxes", fit::Fit::none,
+            fmt::format("LONGSHIP_ENGINE is {}, which is not installed here", chosen),
+            "load its module, or unset LONGSHIP_ENGINE"};
+  }
   const auto ability = box::boxes();
-  return {"boxes", ability.there ? fit::Fit::good : fit::Fit::none, ability.detail, ability.remedy};
+  const auto engine = launch::engine_to_suggest(found);
+  if (ability.there || engine.empty())
+    return {"boxes", ability.there ? fit::Fit::good : fit::Fit::none, ability.detail, ability.remedy};
+  return {"boxes", fit::Fit::limited, ability.detail,
+          fmt::format("let {0} start them: LONGSHIP_ENGINE={0}", engine)};
 }
 
 // What was not looked for cannot be judged.
@@ -78,9 +91,19 @@ fit::Finding old_record(const store::Image& image) {
 
 std::vector<fit::Finding> findings_of(const Words& words, const store::Image& image) {
   const auto facts = site::facts_of(image);
-  auto findings = fit::verdict(facts, host_of(words, facts), !words.without_mpi && !facts.mpi.empty());
+  const bool mpi = !words.without_mpi && !facts.mpi.empty();
+  std::vector<fit::Finding> findings;
+  if (words.site.empty()) {
+    findings = fit::verdict(facts, this_machine(facts), mpi);
+    findings.push_back(boxes_here());
+  } else {
+    const auto site = is_file(words.site) ? site::load(words.site) : site_at_hub(words);
+    findings = fit::verdict(facts, facts_of_site(site), mpi);
+    if (site.engine != "own")
+      findings.push_back(
+          {"boxes", fit::Fit::good, fmt::format("the site's {} starts them", site.engine), ""});
+  }
   if (!facts.looked_for_software) findings.push_back(old_record(image));
-  if (words.site.empty()) findings.push_back(boxes_here());
   return findings;
 }
 

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "box/abilities.h"
 #include "formats/units.h"
+#include "launch/engine.h"
 #include "store/store.h"
 
 namespace longship::cli {
@@ -53,6 +54,20 @@ std::vector<Check> of_boxes() {
                       .detail = std::move(ability.detail),
                       .remedy = std::move(ability.remedy)});
   return checks;
+}
+
+// Where our own boxes cannot run, the centre's tool can.
+void add_engines(std::vector<Check>& checks) {
+  const auto found = launch::engines_here();
+  if (found.empty()) {
+    checks.push_back({"other engines", Verdict::absent, "no apptainer, sarus, podman or podman-hpc", ""});
+    return;
+  }
+  checks.push_back({"other engines", Verdict::yes, join(found, ", "), ""});
+  const auto engine = launch::engine_to_suggest(found);
+  if (auto& boxes = checks.front(); boxes.verdict == Verdict::no && !engine.empty())
+    boxes.remedy +=
+        fmt::format("; or let {0} start them: LONGSHIP_ENGINE={0}, in a site file engine = \"{0}\"", engine);
 }
 
 Check kernel() {
@@ -161,6 +176,7 @@ Check room_in(const std::string& name, const fs::path& path, std::uint64_t wante
 std::vector<Check> check_host() {
   constexpr std::uint64_t gigabyte = 1'000'000'000;
   std::vector<Check> checks = of_boxes();
+  add_engines(checks);
   checks.push_back(kernel());
   checks.push_back(cgroups());
   checks.push_back(slurm());

@@ -128,7 +128,7 @@ void add_image(Command& app, Context& context) {
   auto& command = app.command("image", "Make images and look at them");
   command.footer = examples(
       "  longship image bootstrap debian:bookworm -t debian-torch --packages python3-torch\n"
-      "  longship image build -t my-tools examples/tools\n"
+      "  longship image build -t tools .\n"
       "  longship image ls\n");
   add_image_bootstrap(command, context);
   add_image_import(command, context);

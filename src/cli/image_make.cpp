@@ -66,7 +66,8 @@ void add_image_build(Command& image, Context& context) {
   command.option("-f,--file", wish->dockerfile, "The Dockerfile, if it is not DIRECTORY/Dockerfile");
   command.option("--build-arg", *arguments, "Value of an ARG: NAME=VALUE", {.one_each = true});
   command.footer = examples(
-      "  longship image build -t my-tools examples/tools\n"
+      "  longship image build -t mpi-ring:openmpi -f examples/mpi/image/openmpi/Dockerfile "
+      "examples/mpi/image\n"
       "  longship image build -t my-tools -f Dockerfile.gpu --build-arg VERSION=3 .\n");
   command.action = [&context, wish, arguments] {
     for (const auto& word : *arguments) {

@@ -13,18 +13,20 @@
 #include "installation.h"
 #include "launch/across.h"
 #include "launch/allocation.h"
+#include "launch/engine_start.h"
 #include "launch/environment.h"
 #include "launch/mpi.h"
+#include "store/store.h"
 #include "terminal.h"
 
 namespace longship::cli {
 namespace {
 
 struct Options {
-  int ranks = 0, per_node = 0, nodes = 0, threads = 0;
-  std::string image, output, record;
+  int ranks = 0, per_node = 0, nodes = 0, threads = 0, gpus = 0;
+  std::string image, output, record, through_engine;
   std::vector<std::string> binds, variables, command;
-  bool no_prefix = false, no_bind = false, mpi = false, host_mpi = false, helper = false;
+  bool no_prefix = false, no_bind = false, mpi = false, host_mpi = false, helper = false, entered = false;
 };
 
 void declare(Command& command, Options& options) {
@@ -37,6 +39,9 @@ void declare(Command& command, Options& options) {
   command.option("--threads", options.threads,
                  "Threads and cores per rank; the node's cores divided if not said",
                  {.range = Range{1, 1'000'000}});
+  command.option("--gpus-per-rank", options.gpus,
+                 "GPUs of each rank, of those that the batch system gave or the node has",
+                 {.range = Range{1, 1024}});
   command.option("--image", options.image, "Run in this image: its name, a directory or a SquashFS file");
   command.option("--bind", options.binds, "Let FROM[:TO[:ro]] into the box; may be repeated",
                  {.needs = {"--image"}, .one_each = true});
@@ -51,6 +56,8 @@ void declare(Command& command, Options& options) {
                "With --mpi: the host's MPI takes the place of the image's; also LONGSHIP_MPI=host",
                {.needs = {"--mpi", "--image"}});
   command.flag("--node-helper", options.helper, "", {.hidden = true});  // what we start on the other nodes
+  command.flag("--entered", options.entered, "", {.hidden = true});     // and in an engine's container
+  command.option("--through-engine", options.through_engine, "", {.hidden = true});  // what starts that
   command.footer =
       "The command that every rank runs, CMD..., follows the options, after \"--\" if you like. Each rank\n"
       "finds RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and the rest of torchrun's names. Inside a Slurm\n"
@@ -89,7 +96,10 @@ std::vector<int> layout(const Options& options, const std::optional<launch::Allo
 launch::Boxed boxed(const Options& options) {
   const auto image = choose_image(options.image);
   launch::Boxed boxed{{}, image.config.environment};
+  boxed.libc = image.facts.libc;
+  boxed.engine = launch::engine_of_environment(current_environment());
   boxed.spec.root = image.root;
+  boxed.spec.unpacked = store::default_location() / "unpacked";
   boxed.spec.binds.push_back({in_the_box(), "/opt/longship", true, true});
   for (const auto& word : options.binds) boxed.spec.binds.push_back(parse_bind(word));
   // The ranks start where the user is, not where the image says: that is where train.py is.
@@ -117,6 +127,7 @@ launch::Plan plan_of(const Options& options, const std::optional<launch::Allocat
   }
   plan.ranks = layout(options, allocation);
   plan.threads_per_rank = options.threads;
+  plan.gpus_per_rank = options.gpus;
   plan.bind = !options.no_bind;
   plan.output = made_directory(options.output);
   plan.record = made_directory(options.record);
@@ -158,8 +169,13 @@ void check_command(std::vector<std::string>& command) {
 
 void run(Options& options, Context& context) {
   if (options.helper) {
-    context.exit_code = launch::help();
+    context.exit_code = launch::help(options.entered);
     return;
+  }
+  if (!options.through_engine.empty()) {
+    if (!options.command.empty() && options.command[0] == "--")
+      options.command.erase(options.command.begin());
+    launch::start_through_engine(options.through_engine, options.command);
   }
   check_command(options.command);
   const auto allocation = launch::current_allocation(current_environment());
@@ -171,7 +187,8 @@ void run(Options& options, Context& context) {
   const auto result = options.mpi ? launch::run_mpi(plan, mpi_of(options), helper, screen, surroundings)
                       : allocation && !allocation->here
                           ? launch::run_across(plan, helper, screen, surroundings)
-                          : launch::run_here(plan, surroundings);
+                      : launch::uses_engine(plan) ? launch::run_in_engine(plan, helper, screen, surroundings)
+                                                  : launch::run_here(plan, surroundings);
   say_result(result, context);
   context.exit_code = result.exit_code;
 }

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "engine_start.h"
 #include "frames.h"
 #include "poll.h"
 
@@ -65,6 +66,7 @@ class Across {
   void read_lines(Fd& pipe);
   void starter_ended(const Ending& ending);
   [[nodiscard]] int helpers() const { return plan_.mpi ? plan_.size() : plan_.nodes(); }
+  [[nodiscard]] std::string last_words() const;
   [[nodiscard]] bool streams_ended() const;
   [[nodiscard]] Result result() const;
 
@@ -105,7 +107,8 @@ Across::Across(const Plan& plan, const Starter& starter, Screen& screen, Surroun
       around_(surroundings),
       supervisor_(helpers(), plan.grace + 5s),  // the helpers need theirs first
       meeting_(starter.meeting),
-      name_(std::filesystem::path(starter.command.at(0)).filename()),
+      name_(starter.name.empty() ? std::filesystem::path(starter.command.at(0)).filename().string()
+                                 : starter.name),
       starter_(command_of(starter, input_, output_, errors_)) {
   input_.read.reset();
   output_.write.reset();
@@ -208,7 +211,7 @@ void Across::on(int node, const Hello& hello) {
   heard_ = true;
   if (plan_.mpi)
     screen_.name_node(node, plan_.nodes() > 1 ? 1 : 0, hello.node);
-  else
+  else if (plan_.nodes() > 1 || !uses_engine(plan_))  // one container on this machine is no other place
     screen_.name_node(plan_.first_rank(node), plan_.ranks[static_cast<std::size_t>(node)], hello.node);
 }
 
@@ -283,7 +286,11 @@ void Across::starter_ended(const Ending& ending) {
   if (plan_.mpi && !ending.ok() && heard_)
     abort_ = Result{ending.exit_code(), Cause::rank_failed, {}};
   else
-    throw Error("{} {} before all ranks had ended", name_, ending.sentence());
+    throw Error("{} {} before all ranks had ended{}", name_, ending.sentence(), last_words());
+}
+
+std::string Across::last_words() const {
+  return said_by_starter_.empty() ? "" : "; it said: " + printable(said_by_starter_.back());
 }
 
 Result Across::result() const {
@@ -295,7 +302,8 @@ Result Across::result() const {
 
 Result run_across(const Plan& plan, const std::vector<std::string>& helper, Screen& screen,
                   Surroundings& surroundings) {
-  return run_helpers(plan, {start_on_nodes(plan.nodes(), helper)}, screen, surroundings);
+  const auto on_a_node = uses_engine(plan) ? through_engine(plan, helper) : helper;
+  return run_helpers(plan, {start_on_nodes(plan.nodes(), on_a_node)}, screen, surroundings);
 }
 
 Result run_helpers(const Plan& plan, const Starter& starter, Screen& screen, Surroundings& surroundings) {

@@ -21,12 +21,14 @@ struct Starter {
   // speak through the program's own input and output.
   int meeting = -1;
   std::string meeting_path = {};
+  std::string name = {};  // for messages; empty: the command's
 };
 [[nodiscard]] Result run_helpers(const Plan& plan, const Starter& starter, Screen& screen,
                                  Surroundings& surroundings);
 
 // The helper's side: plan from stdin, frames to stdout; or both through the socket that LONGSHIP_LAUNCHER
 // names. Returns 0 if the launcher has been told everything.
-int help();
+// `entered`: it is inside the plan's box already (engine_start.h).
+int help(bool entered = false);
 
 }  // namespace longship::launch

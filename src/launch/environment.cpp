@@ -30,6 +30,7 @@ Environment of_place(const Plan& plan, const RankPlace& place, const Rendezvous&
 Environment rank_environment(const Plan& plan, const RankPlace& place, const Rendezvous& rendezvous,
                              const Environment& host) {
   Environment chosen = plan.environment;
+  for (const auto& [name, value] : place.gpus) chosen.emplace(name, value);
   // The user's own number of threads stands, wherever it was said.
   if (host.contains("OMP_NUM_THREADS") && plan.threads_per_rank == 0)
     chosen.emplace("OMP_NUM_THREADS", host.at("OMP_NUM_THREADS"));

@@ -16,6 +16,7 @@ struct RankPlace {
   int threads = 1;
   int rendezvous_fd = -1;    // rank 0 only
   std::string control = {};  // the path of the control page, as the rank sees it; empty: none
+  Environment gpus = {};     // by which it finds those that are its own
 };
 
 // `host` is the environment of the node's helper. Without a box it is inherited; with one, the box's rule

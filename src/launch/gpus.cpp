@@ -209,6 +209,22 @@ Gpus gpus_in_list(std::string_view text, std::string_view origin, const fit::Fil
   return gpus;
 }
 
+std::string named_or_all(const std::vector<std::string>& gpus) {
+  const auto specs = read_cdi(cdi_directories(current_environment()));
+  const auto is_named = [&](const std::string& gpu) {
+    return std::any_of(specs.begin(), specs.end(),
+                       [&](const CdiSpec& spec) { return is_gpu(spec.kind) && spec.devices.contains(gpu); });
+  };
+  return !gpus.empty() && std::all_of(gpus.begin(), gpus.end(), is_named) ? join(gpus, ",") : "all";
+}
+
+bool are_gpus_here() {
+  for (const char* node : {"/dev/nvidia0", "/dev/nvidiactl", "/dev/kfd"})
+    if (fs::exists(node)) return true;
+  const auto specs = read_cdi(cdi_directories(current_environment()));
+  return std::any_of(specs.begin(), specs.end(), [](const CdiSpec& spec) { return is_gpu(spec.kind); });
+}
+
 void let_in_gpus(const std::string& which, const fit::ImageFacts& facts, const Environment& image,
                  box::Spec& spec, Environment& chosen) {
   const fit::FileTree host;

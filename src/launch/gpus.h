@@ -30,6 +30,12 @@ struct Gpus {
 [[nodiscard]] Gpus gpus_in_list(std::string_view text, std::string_view origin, const fit::FileTree& host,
                                 const Environment& environment);
 
+// `gpus` if CDI files name all of them, else "all": then it is the variables alone that choose.
+[[nodiscard]] std::string named_or_all(const std::vector<std::string>& gpus);
+
+// Whether this machine has any: a device node, or a CDI file that names one.
+[[nodiscard]] bool are_gpus_here();
+
 // All of it: /etc/cdi and /var/run/cdi ($LONGSHIP_CDI_DIRS names others), else the list at
 // /etc/longship/gpus.list ($LONGSHIP_GPU_LIST), else NVIDIA's libraries.
 void let_in_gpus(const std::string& which, const fit::ImageFacts& facts, const Environment& image,

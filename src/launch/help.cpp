@@ -75,6 +75,7 @@ struct Part {
 };
 
 Part node_of_this_process(const Plan& plan) {
+  if (plan.nodes() == 1) return {};  // also where there is no batch system
   const int node = number_from("SLURM_NODEID");
   if (node < 0 || node >= plan.nodes())
     throw Error("SLURM_NODEID is \"{}\", and the plan has {} nodes", variable("SLURM_NODEID"), plan.nodes());
@@ -99,7 +100,7 @@ Part task_of_this_process(const Plan& plan) {
 
 // One box for all ranks of the node, and in it what they need to reach their launcher.
 void prepare_box(Plan& plan) {
-  if (!plan.mpi || !plan.box) return;
+  if (!plan.mpi || !plan.box || plan.box->entered) return;
   auto& spec = plan.box->spec;
   if (!spec.join.empty()) spec.join += "@" + name_of_this_node();
   for (const auto& bind : box::launcher_directories(current_environment())) spec.binds.push_back(bind);
@@ -150,12 +151,13 @@ void await_leave(Orders& orders, Sink& sink) {
 
 }  // namespace
 
-int help() {
+int help(bool entered) {
   come_to_the_launcher();
   Interruptions interruptions;
   Orders orders(interruptions);
   FrameSink sink(1);
   auto plan = plan_from_json(orders.line(sink));
+  if (plan.box) plan.box->entered = entered;
   prepare_box(plan);
   const auto part = plan.mpi ? task_of_this_process(plan) : node_of_this_process(plan);
   const int node = part.number;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <utility>
@@ -18,18 +14,15 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "engine_start.h"
 #include "fit/fit.h"
+#include "reception.h"
 
 namespace longship::launch {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-// For an mpiexec in the box: where we are reached, and the helper.
-constexpr const char* meeting_in_the_box = "/run/longship/mpi";
-constexpr const char* socket_in_the_box = "/run/longship/mpi/socket";
-constexpr const char* helper_in_the_box = "/run/longship/bin";
 
 // What a program says, or nothing if it cannot be run.
 std::string said_by(const std::vector<std::string>& arguments) {
@@ -71,24 +64,6 @@ std::string plugin_for(const std::string& family) {
 
 // --- on a plain machine
 
-// A place where the helpers reach us, which nobody else can enter.
-struct Meeting {
-  TemporaryDirectory directory{"longship-mpi"};
-  Fd socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-
-  Meeting() {
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    const auto path = (directory.path() / "socket").string();
-    if (path.size() >= sizeof at.sun_path)
-      throw Error("the temporary directory {} has too long a name for a socket: set TMPDIR", path);
-    std::memcpy(at.sun_path, path.c_str(), path.size());
-    if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-        ::listen(socket.get(), SOMAXCONN) != 0)
-      throw Error::from_errno(errno, "cannot make a socket at {}", path);
-  }
-};
-
 // The host's launcher of that family; any, if the family is not known. Empty: there is none.
 std::string mpiexec_here(const std::string& wanted, std::string& family) {
   for (const char* name : {"mpiexec", "mpirun", "mpiexec.openmpi", "mpiexec.hydra", "mpiexec.mpich"}) {
@@ -109,7 +84,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 
 // `longship box` with all that the plan's box has, and the place where we are reached.
 std::vector<std::string> box_around(const Plan& plan, const std::vector<std::string>& helper,
-                                    const Meeting& meeting) {
+                                    const Reception& reception) {
   const auto& spec = plan.box->spec;
   std::vector<std::string> words = {helper.at(0), "box"};
   const auto bind = [&](const fs::path& from, const fs::path& to, bool read_only) {
@@ -117,12 +92,13 @@ std::vector<std::string> box_around(const Plan& plan, const std::vector<std::str
   };
   for (const auto& one : spec.binds)
     if (!one.optional || fs::exists(one.from)) bind(one.from, one.to, one.read_only);
-  bind(meeting.directory.path(), meeting_in_the_box, false);
+  bind(reception.directory.path(), Reception::in_the_box, false);
   bind(fs::path(helper.at(0)).parent_path(), helper_in_the_box, true);
   for (const auto& [name, value] : plan.box->environment) add(words, "--env", name + "=" + value);
   if (!spec.home) words.emplace_back("--no-home");
   if (spec.private_tmp) words.emplace_back("--private-tmp");
   if (spec.writable != box::Writable::no) words.emplace_back("--writable");
+  if (!spec.upper.empty()) add(words, "--writable-on", spec.upper.string());
   if (!spec.working_directory.empty()) add(words, "--cwd", spec.working_directory);
   add(words, spec.root.string(), "--");
   return words;
@@ -130,14 +106,24 @@ std::vector<std::string> box_around(const Plan& plan, const std::vector<std::str
 
 Result run_by_mpiexec_in_the_box(Plan plan, const std::string& family, std::vector<std::string> helper,
                                  Screen& screen, Surroundings& surroundings) {
-  const Meeting meeting;
-  auto words = box_around(plan, helper, meeting);
-  append(words, detail::mpiexec("mpiexec", family, plan.size(), ::geteuid() == 0));
+  const Reception reception;
+  const auto mpiexec = detail::mpiexec("mpiexec", family, plan.size(), ::geteuid() == 0);
+  if (uses_engine(plan)) {
+    auto inner = mpiexec;
+    append(inner, helper_inside(helper));
+    const auto words =
+        through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}}, inner);
+    return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box, "mpiexec"}, screen,
+                       surroundings);
+  }
+  auto words = box_around(plan, helper, reception);
+  append(words, mpiexec);
   helper[0] = fs::path(helper_in_the_box) / fs::path(helper[0]).filename();
   append(words, helper);
   plan.environment.insert(plan.box->environment.begin(), plan.box->environment.end());
   plan.box.reset();  // the helpers are inside already
-  return run_helpers(plan, {words, meeting.socket.get(), socket_in_the_box}, screen, surroundings);
+  return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box}, screen,
+                     surroundings);
 }
 
 Result run_on_this_machine(const Plan& plan, const std::string& wanted,
@@ -156,11 +142,15 @@ Result run_on_this_machine(const Plan& plan, const std::string& wanted,
         "that has one",
         readable(wanted), plan.size());
   explain("{} of {} starts the ranks", program, readable(family));
-  const Meeting meeting;
+  const Reception reception;
   auto words = detail::mpiexec(program, family, plan.size(), ::geteuid() == 0);
+  if (uses_engine(plan)) {
+    append(words, through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}}));
+    return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box}, screen,
+                       surroundings);
+  }
   append(words, helper);
-  return run_helpers(plan, {words, meeting.socket.get(), meeting.directory.path() / "socket"}, screen,
-                     surroundings);
+  return run_helpers(plan, {words, reception.socket.get(), reception.path()}, screen, surroundings);
 }
 
 // Without an image only the program itself can tell: by the library it is linked with.
@@ -186,13 +176,15 @@ Result run_mpi(Plan plan, const std::string& mpi, const std::vector<std::string>
   const auto family = mpi.empty() && !plan.box && !plan.command.empty() ? family_of_program(plan.command[0])
                                                                         : fit::mpi_family(mpi);
   plan.mpi = true;
+  if (uses_engine(plan)) check_engine(plan.box->engine);
   if (plan.box) plan.box->spec.join = "mpi-" + make_secret().substr(0, 16);
   if (plan.directory.empty() && !plan.box) plan.directory = fs::current_path();
   if (!current_allocation(current_environment()))
     return run_on_this_machine(plan, family, helper, screen, surroundings);
   if (family.empty())
     explain("which MPI the ranks use is not known: srun's default starts them (SLURM_MPI_TYPE)");
-  return run_helpers(plan, {detail::srun_for_mpi(plan, plugin_for(family), helper)}, screen, surroundings);
+  const auto task = uses_engine(plan) ? through_engine(plan, helper) : helper;
+  return run_helpers(plan, {detail::srun_for_mpi(plan, plugin_for(family), task)}, screen, surroundings);
 }
 
 std::vector<std::string> pmi_of_this_host() {

@@ -16,6 +16,8 @@
 #include "cores.h"
 #include "environment.h"
 #include "frames.h"
+#include "gpu_shares.h"
+#include "gpus.h"
 #include "poll.h"
 #include "ranks.h"
 
@@ -35,22 +37,34 @@ std::vector<RankStart> starts_of(const Plan& plan, int node, const std::string& 
   if (ranks > static_cast<int>(cores.size()))
     explain("{} ranks on {} cores: they share them", ranks, cores.size());
   const auto host = current_environment();
+  const auto gpus = gpus_given(host, ranks * plan.gpus_per_rank);
   std::vector<RankStart> starts;
   for (int rank = std::max(only, 0); rank < (only < 0 ? ranks : only + 1); ++rank) {
     const auto& share = shares[static_cast<std::size_t>(rank)];
     const bool first = node == 0 && rank == 0;
     const int inherited = first && bound != nullptr ? bound->listening.get() : -1;
-    const RankPlace place{node,      rank,   node_name, threads_for(share, plan.threads_per_rank),
-                          inherited, control};
+    RankPlace place{node, rank, node_name, threads_for(share, plan.threads_per_rank), inherited, control};
+    if (plan.gpus_per_rank > 0)
+      place.gpus = variables_for(gpus_of_rank(gpus, rank, plan.gpus_per_rank, only >= 0));
     starts.push_back({plan.command, rank_environment(plan, place, rendezvous, host),
                       plan.bind ? share : Cores{}, inherited});
   }
   return starts;
 }
 
+// The ranks of a node share a box, and so it has the GPUs of all of them. What a driver consists of differs
+// from node to node.
+void let_in_gpus_of_ranks(Plan& plan, int node) {
+  if (plan.gpus_per_rank == 0 || !plan.box || plan.box->entered) return;
+  const int wanted = plan.ranks[static_cast<std::size_t>(node)] * plan.gpus_per_rank;
+  const auto facts = fit::image_facts("", plan.box->libc, "", {});
+  let_in_gpus(named_or_all(gpus_of_node(current_environment(), wanted)), facts, plan.box->environment,
+              plan.box->spec, plan.environment);
+}
+
 // The box of the plan, with the control page let in.
 std::optional<box::Spec> box_of(const Plan& plan, const Control& control) {
-  if (!plan.box) return {};
+  if (!plan.box || plan.box->entered) return {};
   box::Spec spec = plan.box->spec;
   if (control.there()) spec.binds.push_back({control.file(), control_in_the_box, true});
   return spec;
@@ -58,7 +72,7 @@ std::optional<box::Spec> box_of(const Plan& plan, const Control& control) {
 
 std::string control_path(const Plan& plan, const Control& control) {
   if (!control.there()) return {};
-  return plan.box ? control_in_the_box : control.path_of_descriptor();
+  return plan.box && !plan.box->entered ? control_in_the_box : control.path_of_descriptor();
 }
 
 class Node {
@@ -243,8 +257,10 @@ std::string FailedRank::sentence() const {
   return fmt::format("rank {} on {} {}", rank, node, ending.sentence());
 }
 
-Result run_node(const Plan& plan, int node, const std::string& node_name, const Rendezvous& rendezvous,
+Result run_node(const Plan& for_all, int node, const std::string& node_name, const Rendezvous& rendezvous,
                 const Bound* bound, Surroundings& surroundings, int only) {
+  Plan plan = for_all;
+  let_in_gpus_of_ranks(plan, node);
   Control control;
   const auto box = box_of(plan, control);
   const auto path = control_path(plan, control);

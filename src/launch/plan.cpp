@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "formats/document.h"
-#include "formats/fields.h"
 
 namespace longship::launch {
 namespace {
@@ -55,7 +54,9 @@ Value bind_to_value(const box::Bind& bind) {
   return table;
 }
 
-Value box_to_value(const Boxed& boxed) {
+}  // namespace
+
+formats::Value to_value(const Boxed& boxed) {
   const auto& spec = boxed.spec;
   Array binds;
   for (const auto& bind : spec.binds) binds.push_back(bind_to_value(bind));
@@ -71,10 +72,16 @@ Value box_to_value(const Boxed& boxed) {
   table.set("working_directory", spec.working_directory);
   table.set("join", spec.join);
   table.set("environment", variables(boxed.environment));
+  table.set("libc", boxed.libc);
+  table.set("engine", name_of(boxed.engine));
   return table;
 }
 
-Boxed read_box(const Fields& fields) {
+Boxed boxed_from(const Fields& owner, std::string_view key) {
+  owner.required(key);
+  const auto fields =
+      *owner.table(key, {"root", "binds", "home", "private_tmp", "writable", "upper", "unpacked", "fake_root",
+                         "working_directory", "join", "environment", "libc", "engine"});
   Boxed boxed;
   auto& spec = boxed.spec;
   spec.root = fields.text("root");
@@ -90,10 +97,10 @@ Boxed read_box(const Fields& fields) {
   spec.working_directory = fields.text("working_directory");
   spec.join = fields.text("join", "");
   boxed.environment = read_variables(fields, "environment");
+  boxed.libc = fields.text("libc", "");
+  boxed.engine = engine_named(fields.text("engine", "own"), "engine");
   return boxed;
 }
-
-}  // namespace
 
 int Plan::size() const {
   return std::accumulate(ranks.begin(), ranks.end(), 0);
@@ -124,11 +131,12 @@ std::string to_json(const Plan& plan) {
   Table table;
   table.set("command", words(plan.command));
   table.set("environment", variables(plan.environment));
-  if (plan.box) table.set("box", box_to_value(*plan.box));
+  if (plan.box) table.set("box", to_value(*plan.box));
   table.set("ranks", std::move(ranks));
   table.set("threads_per_rank", plan.threads_per_rank);
   table.set("bind", plan.bind);
   table.set("mpi", plan.mpi);
+  table.set("gpus_per_rank", plan.gpus_per_rank);
   table.set("directory", plan.directory.string());
   table.set("output", plan.output.string());
   table.set("record", plan.record.string());
@@ -141,20 +149,18 @@ Plan plan_from_json(std::string_view text) {
   const Value document = formats::parse_json(text, "plan");
   const Fields fields(document, "",
                       {"command", "environment", "box", "ranks", "threads_per_rank", "bind", "mpi",
-                       "directory", "output", "record", "secret", "grace_ms"});
+                       "gpus_per_rank", "directory", "output", "record", "secret", "grace_ms"});
   Plan plan;
   plan.command = fields.words("command");
   plan.environment = read_variables(fields, "environment");
-  if (const auto boxed =
-          fields.table("box", {"root", "binds", "home", "private_tmp", "writable", "upper", "unpacked",
-                               "fake_root", "working_directory", "join", "environment"}))
-    plan.box = read_box(*boxed);
+  if (fields.has("box")) plan.box = boxed_from(fields, "box");
   plan.ranks.clear();
   for (const auto& count : fields.required("ranks").array())
     plan.ranks.push_back(static_cast<int>(count.integer()));
   plan.threads_per_rank = static_cast<int>(fields.integer("threads_per_rank", {0, 1 << 20}));
   plan.bind = fields.flag("bind", true);
   plan.mpi = fields.flag("mpi", false);
+  plan.gpus_per_rank = static_cast<int>(fields.integer("gpus_per_rank", {0, 1 << 20}, 0));
   plan.directory = fields.text("directory");
   plan.output = fields.text("output");
   plan.record = fields.text("record");

@@ -11,12 +11,17 @@
 
 #include "base/process.h"
 #include "box/box.h"
+#include "engine.h"
+#include "formats/fields.h"
 
 namespace longship::launch {
 
 struct Boxed {
   box::Spec spec;
   Environment environment;  // the image's own
+  std::string libc = {};    // "glibc 2.36", as store::Facts has it; empty: not known
+  Engine engine = Engine::own;
+  bool entered = false;  // this process is inside already: an engine's container. Not a part of the plan.
 };
 
 struct Plan {
@@ -26,6 +31,7 @@ struct Plan {
   std::vector<int> ranks = {1};  // on each node; their number is the number of nodes
   int threads_per_rank = 0;      // 0: the node's cores, divided
   bool bind = true;              // each rank to its own cores
+  int gpus_per_rank = 0;         // given to each rank by its number on the node
   bool mpi = false;              // each rank is a task of the MPI launcher, with a helper of its own (mpi.h)
   std::filesystem::path
       directory;  // where ranks start; empty: where the launcher is. In a box, a path inside it.
@@ -48,5 +54,7 @@ struct Plan {
 // One line. The secret goes with it: it travels through a pipe, never through a file or a command line.
 [[nodiscard]] std::string to_json(const Plan& plan);
 [[nodiscard]] Plan plan_from_json(std::string_view text);
+[[nodiscard]] formats::Value to_value(const Boxed& boxed);
+[[nodiscard]] Boxed boxed_from(const formats::Fields& fields, std::string_view key);
 
 }  // namespace longship::launch

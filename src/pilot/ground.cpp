@@ -6,6 +6,8 @@
 #include "base/say.h"
 #include "fit/fit.h"
 #include "launch/allocation.h"
+#include "launch/engine_start.h"
+#include "launch/gpus.h"
 #include "launch/mpi.h"
 #include "pilot.h"
 #include "store/store.h"
@@ -79,9 +81,16 @@ void tell_what_needs_a_hub(const job::Job& job) {
 void check_kind(const job::Job& job) {
   if (job.launch == job::Launch::spark)
     throw Error(Failure::impossible, "launch = \"spark\" is not there yet");
-  if (job.needs.gpus_per_rank > 0 && !fs::exists("/dev/nvidia0") && !fs::exists("/dev/kfd"))
+  if (job.needs.gpus_per_rank > 0 && !launch::are_gpus_here())
     throw Error(Failure::impossible, "the job needs {} GPU{} per rank, and this machine has none",
                 job.needs.gpus_per_rank, job.needs.gpus_per_rank == 1 ? "" : "s");
+}
+
+// Its program is looked for before anything is made; on the other nodes it says for itself if it is not
+// there.
+void choose_engine(launch::Engine engine, const job::Job& job, Ground& ground) {
+  ground.engine = engine;
+  if (!job.image.empty()) launch::check_engine(engine);
 }
 
 void check_data(const job::Job& job) {
@@ -109,12 +118,13 @@ void place_image(const job::Job& job, const store::Image& image, const fs::path&
 }  // namespace
 
 Ground look_at_the_ground(const job::Job& job, const std::optional<store::Image>& image,
-                          const fs::path& image_store) {
+                          const fs::path& image_store, launch::Engine engine) {
   return within("job " + job.name, [&] {
     Ground ground;
     check_kind(job);
     check_data(job);
     ground.unpacked = image_store / "unpacked";
+    choose_engine(engine, job, ground);
     if (image)
       place_image(job, *image, image_store, ground);
     else if (!job.image.empty())
@@ -130,6 +140,7 @@ Ground look_at_the_ground(const job::Job& job) {
     tell_what_needs_a_hub(job);
     check_kind(job);
     check_data(job);
+    choose_engine(launch::engine_of_environment(current_environment()), job, ground);
     find_image(job, ground);
     find_nodes(job, ground);
     return ground;

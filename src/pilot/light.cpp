@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "box/box.h"
+#include "launch/environment.h"
 #include "launch/node.h"
 #include "light_keeper.h"
 
@@ -22,20 +24,38 @@ namespace longship::pilot {
 namespace fs = std::filesystem;
 namespace {
 
-detail::LightTask task_of(const Start& start, const fs::path& work) {
-  const auto& job = *start.job;
-  const auto& attempt = start.assignment.attempt;
-  detail::LightTask task;
-  task.directory = work.string();
-  const auto found = find_program(job.command.at(0));
-  task.program = found ? found->string() : job.command[0];
-  task.arguments = job.command;
-  for (const auto& [name, value] : job.environment) task.variables.push_back(name + "=" + value);
-  for (const auto* variable : {"RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1"})
-    task.variables.emplace_back(variable);
-  task.variables.push_back("LONGSHIP_JOB=" + attempt.job);
-  task.variables.push_back("LONGSHIP_ATTEMPT=" + std::to_string(attempt.number));
-  return task;
+constexpr const char* work_in_the_box = "/job";
+constexpr const char* attempts_in_the_box = "/run/longship/attempts";
+
+box::Spec box_spec(const Berth& berth, const fs::path& work, const Ground& ground) {
+  box::Spec spec;
+  spec.root = ground.root;
+  spec.unpacked = ground.unpacked;
+  spec.binds = {{work, work_in_the_box},
+                {berth.spool.attempts(), attempts_in_the_box},
+                {berth.installation.in_the_box, "/opt/longship", true}};
+  spec.working_directory = work_in_the_box;
+  return spec;
+}
+
+detail::LightPlace place_of(const Berth& berth, const fs::path& work, const Start& first) {
+  const auto host = current_environment();
+  detail::LightPlace place;
+  if (first.assignment.image.empty()) {
+    place.directory = work;
+    place.environment = host;
+    place.environment["PYTHONPATH"] =
+        launch::with_python_path(berth.installation.in_the_box / "python", host);
+  } else {
+    const auto ground = ground_of(berth, first);
+    place.box = box_spec(berth, work, ground);
+    place.directory = work_in_the_box;
+    place.environment = box::boxed_environment(ground.image->config.environment, host, {});
+  }
+  // An outer launcher's rendezvous is not ours.
+  for (const auto* name : {"LONGSHIP_RENDEZVOUS", "LONGSHIP_RENDEZVOUS_FD", "LONGSHIP_CONTROL"})
+    place.environment.erase(name);
+  return place;
 }
 
 std::size_t size_of(const job::Job& job) {
@@ -75,18 +95,25 @@ void make_private(const fs::path& directory) {
 
 }  // namespace
 
-bool is_light(const Start& start) {
+bool is_light(const Berth& berth, const Start& start) {
   const auto& job = *start.job;
   const auto& assignment = start.assignment;
-  return job.launch == job::Launch::single && job.needs.nodes == 1 && job.image.empty() &&
-         assignment.image.empty() && assignment.code.digest.empty() && job.data.empty() &&
-         job.outputs.keep.empty() && !job.checkpoint && job.needs.gpus_per_rank == 0 &&
+  return job.launch == job::Launch::single && job.needs.nodes == 1 &&
+         job.image.empty() == assignment.image.empty() &&
+         (job.image.empty() || berth.engine == launch::Engine::own) && assignment.code.digest.empty() &&
+         job.data.empty() && job.outputs.keep.empty() && !job.checkpoint && job.needs.gpus_per_rank == 0 &&
          !job.command.empty() && size_of(job) < detail::largest_packet;
 }
 
-Light::Light(message::Spool spool, fs::path work, std::string node)
-    : spool_(std::move(spool)), work_(std::move(work)), node_(std::move(node)) {
-  make_work();
+Light::Light(const Berth& berth, fs::path work, std::string node, const Start& first)
+    : spool_(berth.spool),
+      work_(std::move(work)),
+      node_(std::move(node)),
+      image_(first.assignment.image),
+      attempts_(image_.empty() ? spool_.attempts().string() : attempts_in_the_box) {
+  const auto place = place_of(berth, work_, first);
+  remove_tree(work_);
+  if (::mkdir(work_.c_str(), 0700) != 0) throw Error::from_errno(errno, "cannot make {}", work_.string());
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw Error::from_errno(errno, "cannot start tasks");
@@ -98,7 +125,7 @@ Light::Light(message::Spool spool, fs::path work, std::string node)
     const int socket = ::dup3(theirs.get(), 3, O_CLOEXEC) < 0 ? theirs.get() : 3;
     if (::close_range(4, ~0U, 0) != 0)
       for (int fd = 4; fd < 4096; ++fd) ::close(fd);
-    detail::keep_light(socket);
+    detail::keep_light(socket, place);
   }
 }
 
@@ -109,13 +136,34 @@ Light::~Light() {
   remove_tree(work_);
 }
 
+bool Light::takes(const Start& start) const {
+  return start.assignment.image == image_;
+}
+
+std::vector<std::string> Light::variables_of(const Start& start) const {
+  const auto& job = *start.job;
+  Environment variables = job.environment;
+  if (job.needs.threads_per_rank > 0)
+    variables.emplace("OMP_NUM_THREADS", std::to_string(job.needs.threads_per_rank));
+  for (const auto* name : {"RANK", "LOCAL_RANK"}) variables[name] = "0";
+  for (const auto* name : {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}) variables[name] = "1";
+  variables["LONGSHIP_NODE"] = node_;
+  variables["LONGSHIP_JOB"] = attempt_.job;
+  variables["LONGSHIP_ATTEMPT"] = std::to_string(attempt_.number);
+  variables["LONGSHIP_RECORD"] = fmt::format("{}/{}/record", attempts_, attempt_.text());
+  std::vector<std::string> assignments;
+  for (const auto& [name, value] : variables) assignments.push_back(name + "=" + value);
+  return assignments;
+}
+
 void Light::start(const Start& start) {
   attempt_ = start.assignment.attempt;
   begun_ = std::chrono::steady_clock::now();
   named_ = stopped_ = false;
   unkept_.clear();
+  follower_.emplace(record::log_path(spool_.attempt(attempt_) / "record", 0));
   prepare_files();
-  send_task(socket_.get(), detail::pack(task_of(start, work_)), out_.get(), err_.get());
+  send_task(socket_.get(), detail::pack({start.job->command, variables_of(start)}), out_.get(), err_.get());
 }
 
 // Without a name where the file system can do that; elsewhere with one from the beginning.
@@ -143,6 +191,7 @@ std::optional<Done> Light::next() {
   const auto got = ::recv(socket_.get(), &word, sizeof word, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   if (got != sizeof word) return keeper_died();
+  if (word.problem[0] != 0) return Done{.how = Done::How::lost, .exit_code = 1, .reason = word.problem};
   keep_output();
   clean_work();
   return judge({word.code, word.signal});
@@ -206,16 +255,18 @@ void Light::name_output() {
   }
 }
 
-void Light::make_work() {
-  remove_tree(work_);
-  if (::mkdir(work_.c_str(), 0700) != 0) throw Error::from_errno(errno, "cannot make {}", work_.string());
-}
-
-// A task may not find what the one before it left; most leave nothing.
+// A task may not find what the one before it left; most leave nothing. The directory itself stays: it is in
+// the box.
 void Light::clean_work() {
   std::error_code problem;
-  if (fs::is_empty(work_, problem) && !problem) return;
-  make_work();
+  for (fs::directory_iterator at(work_, problem), end; !problem && at != end; at.increment(problem))
+    remove_tree(at->path());
+}
+
+std::optional<Progress> Light::progress() {
+  const auto metrics = follower_ ? follower_->poll() : std::nullopt;
+  if (!metrics) return {};
+  return Progress{{metrics->step, metrics->steps, metrics->values}};
 }
 
 }  // namespace longship::pilot

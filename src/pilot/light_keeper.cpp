@@ -16,11 +16,10 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "launch/ranks.h"
-
-extern char** environ;
 
 namespace longship::pilot::detail {
 namespace {
@@ -58,34 +57,56 @@ Received receive(int socket) {
 
 // The words of a packet in place, as exec wants them.
 struct Unpacked {
-  char* directory;
-  char* program;
-  std::vector<char*> arguments, variables;
+  std::string program;  // a path
+  std::vector<char*> arguments, by_shell, variables;
 };
 
-Unpacked unpack(std::string& bytes) {
+const char* value_in(const std::vector<char*>& variables, std::string_view name) {
+  for (const char* variable : variables)
+    if (std::string_view(variable).starts_with(name) && variable[name.size()] == '=')
+      return variable + name.size() + 1;
+  return "";
+}
+
+// As execvp: a program that may not be executed is passed over, but remembered.
+std::string find_in_path(std::string_view name, std::string_view path) {
+  std::string found(name);
+  if (name.find('/') != name.npos) return found;
+  for (const auto directory : split(path, ':')) {
+    auto candidate = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (errno == EACCES) found = std::move(candidate);
+  }
+  return found;
+}
+
+Unpacked unpack(std::string& bytes, const std::vector<std::string>& environment) {
   std::vector<char*> words;
   for (std::size_t at = 1; at < bytes.size(); at += std::strlen(bytes.data() + at) + 1)
     words.push_back(bytes.data() + at);
-  Unpacked task{words[0], words[1], {}, {}};
-  const auto first_variable = 3 + static_cast<std::ptrdiff_t>(std::strtoul(words[2], nullptr, 10));
-  task.arguments.assign(words.begin() + 3, words.begin() + first_variable);
-  task.arguments.push_back(nullptr);
+  Unpacked task;
+  const auto first_variable = 1 + static_cast<std::ptrdiff_t>(std::strtoul(words[0], nullptr, 10));
+  task.arguments.assign(words.begin() + 1, words.begin() + first_variable);
   task.variables.assign(words.begin() + first_variable, words.end());
-  for (char** at = environ; *at != nullptr; ++at) {
-    const auto name = static_cast<std::size_t>(::strchrnul(*at, '=') - *at) + 1;
+  const auto own = task.variables.size();
+  for (const auto& variable : environment) {
+    const auto name = variable.find('=') + 1;
     bool replaced = false;
-    for (std::size_t i = 0; i < words.size() - static_cast<std::size_t>(first_variable); ++i)
-      replaced = replaced || std::strncmp(task.variables[i], *at, name) == 0;
-    if (!replaced) task.variables.push_back(*at);
+    for (std::size_t i = 0; i < own; ++i)
+      replaced = replaced || std::strncmp(task.variables[i], variable.c_str(), name) == 0;
+    if (!replaced) task.variables.push_back(const_cast<char*>(variable.c_str()));
   }
-  task.variables.push_back(nullptr);
+  task.program = find_in_path(task.arguments[0], value_in(task.variables, "PATH"));
+  task.by_shell = {const_cast<char*>("/bin/sh"), nullptr};  // the program: start()
+  task.by_shell.insert(task.by_shell.end(), task.arguments.begin() + 1, task.arguments.end());
+  for (auto* list : {&task.arguments, &task.by_shell, &task.variables}) list->push_back(nullptr);
   return task;
 }
 
 // In the memory of the keeper, which waits: only system calls, and nothing is changed but what is the child's
 // own.
-[[noreturn]] void become(const Unpacked& task, int out, int err, int null, pid_t keeper) {
+[[noreturn]] void become(const Unpacked& task, const char* directory, int out, int err, int null,
+                         pid_t keeper) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != keeper) ::_exit(127);
@@ -96,7 +117,12 @@ Unpacked unpack(std::string& bytes) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  if (::chdir(task.directory) == 0) ::execve(task.program, task.arguments.data(), task.variables.data());
+  if (::chdir(directory) == 0) {
+    ::execve(task.program.c_str(), task.arguments.data(), task.variables.data());
+    if (errno == ENOEXEC)  // a script without "#!" is the shell's
+      ::execve("/bin/sh", task.by_shell.data(), task.variables.data());
+  }
+  const int code = errno == ENOENT ? 127 : 126;
   const char* reason = ::strerrordesc_np(errno);
   const iovec parts[] = {{const_cast<char*>("longship: error: cannot run "), 28},
                          {task.arguments[0], std::strlen(task.arguments[0])},
@@ -104,24 +130,40 @@ Unpacked unpack(std::string& bytes) {
                          {const_cast<char*>(reason), std::strlen(reason)},
                          {const_cast<char*>("\n"), 1}};
   (void)!::writev(2, parts, 5);
-  ::_exit(127);
+  ::_exit(code);
 }
 
-[[gnu::noinline]] pid_t start(const Unpacked& task, int out, int err, int null) {
+[[gnu::noinline]] pid_t start(Unpacked task, const char* directory, int out, int err, int null) {
+  task.by_shell[1] = task.program.data();
   const pid_t keeper = ::getpid();
   const pid_t child = ::vfork();  // fork would copy the page tables of a large program for a small task
-  if (child == 0) become(task, out, err, null, keeper);
+  if (child == 0) become(task, directory, out, err, null, keeper);
   return child;
 }
 
 class Keeper {
  public:
-  explicit Keeper(int socket) : socket_(socket), null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+  Keeper(int socket, const LightPlace& place)
+      : socket_(socket), place_(place), null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    for (const auto& [name, value] : place.environment) environment_.push_back(name + "=" + value);
     sigset_t set;
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     children_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  // Each task is told why it is not begun, if this fails. While it mounts, the keeper cannot listen: until it
+  // can, the kernel kills it with the pilot.
+  void enter_box() {
+    if (!place_.box) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      box::enter(*place_.box);
+    } catch (const std::exception& error) {
+      problem_ = error.what();
+    }
+    ::prctl(PR_SET_PDEATHSIG, 0);
   }
 
   void watch() {
@@ -155,9 +197,11 @@ class Keeper {
       kill_at_ = std::chrono::steady_clock::now() + grace;
       return true;
     }
-    task_ = start(unpack(received.bytes), received.out.get(), received.err.get(), null_.get());
     kill_at_.reset();
-    if (task_ < 0) tell({127, 0});
+    task_ = problem_.empty() ? start(unpack(received.bytes, environment_), place_.directory.c_str(),
+                                     received.out.get(), received.err.get(), null_.get())
+                             : -1;
+    if (task_ < 0) refuse();
     return true;
   }
   void reap() {
@@ -169,12 +213,23 @@ class Keeper {
       signal(SIGKILL);             // what is left of its group
       task_ = -1;
       if (::waitpid(-1, nullptr, WNOHANG) >= 0) launch::sweep();
-      tell(WIFSIGNALED(status) ? LightEnding{0, WTERMSIG(status)} : LightEnding{WEXITSTATUS(status), 0});
+      tell(WIFSIGNALED(status) ? LightEnding{0, WTERMSIG(status), {}}
+                               : LightEnding{WEXITSTATUS(status), 0, {}});
     }
+  }
+  void refuse() const {
+    LightEnding ending{127, 0, {}};
+    const auto reason =
+        problem_.empty() ? std::string(Error::from_errno(errno, "cannot start a process").what()) : problem_;
+    std::strncpy(ending.problem, reason.c_str(), sizeof ending.problem - 1);
+    tell(ending);
   }
   void tell(const LightEnding& ending) const { ::send(socket_, &ending, sizeof ending, MSG_NOSIGNAL); }
 
   int socket_;
+  const LightPlace& place_;
+  std::vector<std::string> environment_;
+  std::string problem_;  // why there is no box
   Fd null_, children_;
   pid_t task_ = -1;
   std::optional<Instant> kill_at_;
@@ -185,19 +240,19 @@ class Keeper {
 std::string pack(const LightTask& task) {
   std::string bytes = "r";
   const auto add = [&](std::string_view word) { bytes.append(word).append(1, '\0'); };
-  add(task.directory);
-  add(task.program);
   add(std::to_string(task.arguments.size()));
   for (const auto& argument : task.arguments) add(argument);
   for (const auto& variable : task.variables) add(variable);
   return bytes;
 }
 
-void keep_light(int socket) {
+void keep_light(int socket, const LightPlace& place) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "longship-keeper");
   ::setpgid(0, 0);
-  Keeper(socket).watch();
+  Keeper keeper(socket, place);
+  keeper.enter_box();
+  keeper.watch();
   ::_exit(0);
 }
 

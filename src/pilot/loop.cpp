@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-constexpr milliseconds output_is_shown_after = 1000ms;  // of a small task that still runs
+constexpr milliseconds light_look_every = 1000ms;  // at what a small task says that still runs
 constexpr int pretended_at_once = 1000;
 
 // One pilot at a time. The processes of one that was killed hold nothing for long; a file system without
@@ -71,7 +71,8 @@ class Loop {
   Loop(const PilotOptions& options, fs::path directory)
       : directory_(std::move(directory)),
         order_(message::read_order(directory_)),
-        berth_{spool_of(directory_, order_), order_.image_store, options.installation},
+        berth_{spool_of(directory_, order_), order_.image_store, options.installation,
+               launch::engine_named(order_.engine, "engine")},
         pretend_(options.pretend),
         lock_(lock(directory_)),
         setting_(setting_of(order_)),
@@ -101,6 +102,7 @@ class Loop {
   void take_signals();
   void hear_runner();
   void hear_light();
+  void look_at_light();
   void end(Done done);
   void look();
   void look_for_checkpoints();
@@ -120,8 +122,8 @@ class Loop {
   std::optional<Start> starting_;  // as soon as all is said
   std::optional<Runner> runner_;
   std::optional<Light> light_;
-  bool light_runs_ = false, light_shown_ = false, finished_ = false;
-  Instant light_began_{}, next_look_{}, next_checkpoint_look_{};
+  bool light_runs_ = false, finished_ = false;
+  Instant next_light_look_{}, next_look_{}, next_checkpoint_look_{};
   fs::path checkpoints_;                                        // of the attempt that runs
   std::optional<std::vector<std::string>> checkpoints_before_;  // when one was asked for
 };
@@ -180,12 +182,12 @@ void Loop::begin(const Start& start) {
   checkpoints_ = berth_.spool.checkpoints(start.assignment.attempt.job);
   checkpoints_before_.reset();
   try {
-    if (is_light(start)) {
-      if (!light_) light_.emplace(berth_.spool, directory_ / "work", setting_.nodes.at(0));
+    if (is_light(berth_, start)) {
+      if (light_ && !light_->takes(start)) light_.reset();
+      if (!light_) light_.emplace(berth_, directory_ / "work", setting_.nodes.at(0), start);
       light_->start(start);
       light_runs_ = true;
-      light_shown_ = false;
-      light_began_ = Steady::now();
+      next_light_look_ = Steady::now() + light_look_every;
     } else {
       runner_.emplace(berth_, start);
     }
@@ -223,16 +225,13 @@ void Loop::turn() {
   const auto now = Steady::now();
   if (now >= next_look_) look();
   if (checkpoints_before_ && now >= next_checkpoint_look_) look_for_checkpoints();
-  if (light_runs_ && !light_shown_ && now - light_began_ >= output_is_shown_after) {
-    light_->show_output();
-    light_shown_ = true;
-  }
+  if (light_runs_ && now >= next_light_look_) look_at_light();
 }
 
 milliseconds Loop::patience() const {
   Instant wake = std::min({service_.wake(), voice_.wake(), next_look_});
   if (checkpoints_before_) wake = std::min(wake, next_checkpoint_look_);
-  if (light_runs_ && !light_shown_) wake = std::min(wake, light_began_ + output_is_shown_after);
+  if (light_runs_) wake = std::min(wake, next_light_look_);
   const auto left = std::chrono::ceil<milliseconds>(wake - Steady::now());
   return std::clamp(left, milliseconds(0), milliseconds(60'000));
 }
@@ -256,8 +255,15 @@ void Loop::hear_runner() {
 void Loop::hear_light() {
   const auto done = light_->next();
   if (!done) return;
+  if (const auto last = light_->progress()) feed(*last);
   if (done->how == Done::How::lost) light_.reset();
   end(*done);
+}
+
+void Loop::look_at_light() {
+  next_light_look_ = Steady::now() + light_look_every;
+  light_->show_output();
+  if (const auto progress = light_->progress()) feed(*progress);
 }
 
 // All that the agent wrote since; what cannot be understood is left out, as a newer agent may say more.

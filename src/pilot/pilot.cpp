@@ -14,6 +14,7 @@
 #include "formats/digest.h"
 #include "formats/units.h"
 #include "launch/across.h"
+#include "launch/engine_start.h"
 #include "launch/environment.h"
 #include "launch/launch.h"
 #include "launch/mpi.h"
@@ -72,6 +73,7 @@ launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& g
   set_checkpoints(plan, task, !ground.root.empty());
   plan.ranks.assign(static_cast<std::size_t>(ground.nodes), job.needs.ranks_per_node);
   plan.threads_per_rank = job.needs.threads_per_rank;
+  plan.gpus_per_rank = job.needs.gpus_per_rank;
   plan.output = attempt.output();
   plan.secret = launch::make_secret();
   if (ground.root.empty()) {
@@ -81,7 +83,8 @@ launch::Plan make_plan(const Task& task, const Attempt& attempt, const Ground& g
     plan.record = attempt.record();
   } else {
     plan.box = launch::Boxed{box_spec(task, attempt, ground, installation),
-                             ground.image ? ground.image->config.environment : Environment{}};
+                             ground.image ? ground.image->config.environment : Environment{},
+                             ground.image ? ground.image->facts.libc : "", ground.engine};
     plan.directory = work_in_the_box;
     plan.record = record_in_the_box;
     if (job.launch == job::Launch::mpi) choose_mpi(plan, ground);
@@ -121,7 +124,8 @@ class Watch {
 launch::Result launch_ranks(const launch::Plan& plan, const job::Job& job, const Ground& ground,
                             const Installation& installation, Watcher& watcher, Watch& watch) {
   const bool mpi = job.launch == job::Launch::mpi;
-  launch::Sink& sink = watcher.here != nullptr && !ground.across && !mpi ? *watcher.here : watcher.screen;
+  const bool by_helpers = ground.across || mpi || launch::uses_engine(plan);
+  launch::Sink& sink = watcher.here != nullptr && !by_helpers ? *watcher.here : watcher.screen;
   launch::Surroundings surroundings{watcher.interruptions, sink, [&] { watch.tick(); },
                                     [&] { return watch.over(); }, watcher.checkpoint};
   const auto run = [&] {
@@ -129,6 +133,8 @@ launch::Result launch_ranks(const launch::Plan& plan, const job::Job& job, const
       return launch::run_mpi(plan, ground.image ? ground.image->facts.mpi : "", installation.helper,
                              watcher.screen, surroundings);
     if (ground.across) return launch::run_across(plan, installation.helper, watcher.screen, surroundings);
+    if (launch::uses_engine(plan))
+      return launch::run_in_engine(plan, installation.helper, watcher.screen, surroundings);
     return launch::run_here(plan, surroundings);
   };
   launch::Result result = run();

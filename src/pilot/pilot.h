@@ -10,6 +10,7 @@
 
 #include "attempt.h"
 #include "job/job.h"
+#include "launch/engine.h"
 #include "launch/node.h"
 #include "launch/output.h"
 #include "outputs.h"
@@ -20,9 +21,10 @@ namespace longship::pilot {
 
 // Found out before anything is made: what is certain to fail, fails at once and leaves nothing.
 struct Ground {
-  std::optional<store::Image> image;  // none: this machine's own software
-  std::filesystem::path root;         // the image's SquashFS file
-  std::filesystem::path unpacked;     // where images are unpacked if nothing may mount them
+  std::optional<store::Image> image;            // none: this machine's own software
+  std::filesystem::path root;                   // the image's SquashFS file
+  std::filesystem::path unpacked;               // where images are unpacked if nothing may mount them
+  launch::Engine engine = launch::Engine::own;  // what starts boxes
   int nodes = 1;
   bool across = false;  // other nodes than this one: through the batch system
 };
@@ -32,7 +34,8 @@ struct Ground {
 // The same at a site, where the hub chose the image: its record, none for a job without one, and the site's
 // store.
 [[nodiscard]] Ground look_at_the_ground(const job::Job& job, const std::optional<store::Image>& image,
-                                        const std::filesystem::path& image_store);
+                                        const std::filesystem::path& image_store,
+                                        launch::Engine engine = launch::Engine::own);
 
 // Where the parts of this installation are.
 struct Installation {

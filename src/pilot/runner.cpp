@@ -123,13 +123,14 @@ class Nowhere final : public launch::Sink {
   std::vector<launch::Outlet*> outlets() override { return {}; }
 };
 
-// Across nodes, and of MPI's ranks, the output comes through a Screen. Our own warnings stay only where none
-// is needed.
-void redirect_screen(const job::Job& job) {
+// Across nodes, and of MPI's ranks and an engine's, the output comes through a Screen. Our own warnings stay
+// only where none is needed.
+void redirect_screen(const job::Job& job, launch::Engine engine) {
   const Fd null = open_file("/dev/null", O_RDWR);
   ::dup2(null.get(), 1);
   const auto allocation = launch::current_allocation(current_environment());
-  if ((allocation && !allocation->here) || job.launch == job::Launch::mpi) ::dup2(null.get(), 2);
+  const bool in_engine = engine != launch::Engine::own && !job.image.empty();
+  if ((allocation && !allocation->here) || job.launch == job::Launch::mpi || in_engine) ::dup2(null.get(), 2);
 }
 
 // The pilot's lock, logs and signals are not ours: a lock would outlive the pilot with us.
@@ -151,7 +152,7 @@ Fd keep_this_alone(Fd socket) {
     Reporter reporter(keep_this_alone(std::move(socket)), start.assignment.attempt);
     launch::Interruptions interruptions;
     hear_no_signals();
-    redirect_screen(*start.job);
+    redirect_screen(*start.job, berth.engine);
     launch::Screen screen({.prefix = false});
     Nowhere nowhere;
     Watcher watcher{interruptions,

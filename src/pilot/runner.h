@@ -27,7 +27,11 @@ struct Berth {
   message::Spool spool;
   std::filesystem::path image_store;
   Installation installation;
+  launch::Engine engine = launch::Engine::own;
 };
+
+// Where an attempt is to be carried out, and its image; an Error if they do not fit.
+[[nodiscard]] Ground ground_of(const Berth& berth, const Start& start);
 
 using RunnerEvent = std::variant<Progress, Done>;
 

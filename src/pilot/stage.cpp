@@ -55,13 +55,6 @@ Task task_of(const Berth& berth, const Start& start) {
   return task;
 }
 
-Ground ground_of(const Berth& berth, const Start& start) {
-  std::optional<store::Image> image;
-  if (!start.assignment.image.empty())
-    image = store::image_from_json(formats::parse_json(start.assignment.image, "the image's record"));
-  return look_at_the_ground(*start.job, image, berth.image_store);
-}
-
 Done done_of(const Outcome& outcome) {
   Done done;
   done.exit_code = outcome.exit_code;
@@ -80,6 +73,13 @@ Done done_of(const Outcome& outcome) {
 }
 
 }  // namespace
+
+Ground ground_of(const Berth& berth, const Start& start) {
+  std::optional<store::Image> image;
+  if (!start.assignment.image.empty())
+    image = store::image_from_json(formats::parse_json(start.assignment.image, "the image's record"));
+  return look_at_the_ground(*start.job, image, berth.image_store, berth.engine);
+}
 
 std::vector<std::string> checkpoints_in(const fs::path& directory) {
   std::vector<std::string> names;

@@ -114,6 +114,9 @@ Answers look() {
   answers.libraries = said({fs::exists("/sbin/ldconfig") ? "/sbin/ldconfig" : "ldconfig", "-p"});
   answers.mpi_glibc = glibc_for_mpi(answers);
   answers.driver = content_of("/proc/driver/nvidia/version");
+  answers.user_namespaces = ::geteuid() == 0 || said({"unshare", "--user", "true"});
+  for (const char* engine : {"apptainer", "sarus", "podman-hpc"})
+    if (find_program(engine)) answers.engines.emplace_back(engine);
   if (find_program("bsub"))
     answers.other_batch = "LSF";
   else if (find_program("qsub"))

@@ -96,6 +96,19 @@ void understand_machine(const Answers& answers, Site& site) {
   site.queues.push_back({.name = "local", .max_nodes = 1, .max_queued = answers.cores});
 }
 
+std::string engine_comment(const Answers& answers) {
+  std::string comment =
+      "own: Longship's boxes, which need user namespaces on the nodes. Or the centre's: apptainer | sarus | "
+      "podman | podman-hpc";
+  if (!answers.user_namespaces)
+    comment += answers.engines.empty()
+                   ? ".\nUser namespaces are off on this machine, and none of those was found: \"longship "
+                     "doctor\" tells what to ask for."
+                   : fmt::format(".\nUser namespaces are off on this machine. Found: {}.",
+                                 join(answers.engines, ", "));
+  return comment;
+}
+
 Comments comments_for(const Site& site, const Answers& answers) {
   const bool slurm = site.batch == Batch::slurm;
   Comments comments;
@@ -111,9 +124,7 @@ Comments comments_for(const Site& site, const Answers& answers) {
                             : "Where agent and jobs of this machine meet.";
   comments["store"] =
       slurm ? "Images are copied here once; compute nodes read them from here." : "Where your images are.";
-  comments["engine"] =
-      "own: Longship's boxes, which need user namespaces on the nodes. Or the centre's: apptainer | sarus | "
-      "podman-hpc";
+  comments["engine"] = engine_comment(answers);
   if (slurm) comments["node.arch"] = "Of this machine: compute nodes may differ.";
   comments["node.cores"] =
       slurm ? "As Slurm counts CPUs: with hyper-threading these are threads." : "Those this process may use.";
@@ -164,6 +175,7 @@ Site understand(const Answers& answers, const ProbeOptions& options) {
   site.name = !options.name.empty() ? options.name : site_name(named ? cluster->second : answers.host);
   site.spool = options.spool.empty() ? spool_for(site.batch, answers) : options.spool;
   site.store = site.batch == Batch::local ? store::default_location() : site.spool / "store";
+  if (!answers.user_namespaces && !answers.engines.empty()) site.engine = answers.engines[0];
   site.node.arch = answers.architecture;
   site.host.kernel = fit::Version::parse(answers.kernel);
   if (answers.glibc.starts_with("glibc "))

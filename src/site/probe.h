@@ -26,6 +26,8 @@ struct Answers {
   std::optional<std::string> driver;      // /proc/driver/nvidia/version
   std::optional<fit::Version> mpi_glibc;  // what the libraries of its MPI want
   std::string other_batch;                // "LSF", "PBS": found, and not supported yet
+  bool user_namespaces = true;            // what Longship's own boxes need
+  std::vector<std::string> engines = {};  // of the centre, that do without them
 };
 
 struct ProbeOptions {

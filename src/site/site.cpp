@@ -181,9 +181,13 @@ void read_head(const Fields& fields, Site& site) {
     site.store = read_path(fields, "store");
   else
     site.store = site.batch == Batch::local ? store::default_location() : site.spool / "store";
-  site.engine = fields.choice<std::string_view>(
-      "engine",
-      {{"own", "own"}, {"apptainer", "apptainer"}, {"sarus", "sarus"}, {"podman-hpc", "podman-hpc"}}, "own");
+  site.engine = fields.choice<std::string_view>("engine",
+                                                {{"own", "own"},
+                                                 {"apptainer", "apptainer"},
+                                                 {"sarus", "sarus"},
+                                                 {"podman", "podman"},
+                                                 {"podman-hpc", "podman-hpc"}},
+                                                "own");
 }
 
 }  // namespace

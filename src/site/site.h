@@ -74,7 +74,7 @@ struct Site {
   Batch batch = Batch::local;
   std::filesystem::path spool;  // on the shared file system, absolute
   std::filesystem::path store;  // where its images are
-  std::string engine = "own";   // or the centre's: apptainer, sarus, podman-hpc
+  std::string engine = "own";   // or the centre's: apptainer, sarus, podman, podman-hpc
   Node node;
   Host host;
   std::vector<Queue> queues;  // at least one

@@ -82,6 +82,20 @@ TEST(ProbeTest, WhatIsWrittenReadsBackTheSameAndTellsWhatToCheck) {
   }
 }
 
+TEST(ProbeTest, WithoutUserNamespacesTheCentresToolIsChosen) {
+  auto answers = laptop();
+  answers.engines = {"apptainer", "sarus"};
+  EXPECT_EQ(understand(answers).engine, "own");
+  answers.user_namespaces = false;
+  const auto site = understand(answers);
+  EXPECT_EQ(site.engine, "apptainer");
+  EXPECT_THAT(write(site, answers),
+              HasSubstr("User namespaces are off on this machine. Found: apptainer, sarus."));
+  answers.engines.clear();
+  EXPECT_EQ(understand(answers).engine, "own");
+  EXPECT_THAT(write(understand(answers), answers), HasSubstr("none of those was found"));
+}
+
 TEST(ProbeTest, WhatIsGivenIsNotGuessed) {
   const auto site = understand(cluster(), {"here", Batch::local, "/spool"});
   EXPECT_EQ(site.name, "here");

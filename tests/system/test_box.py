@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAM, needs, wait_until
 from fuse import fuse_for_everybody
+from processes import kill, marked_processes
 from seccomp import forbid
 
 
@@ -306,3 +307,62 @@ class TestSquashfs:
             done = longship("box", *USR, image, "true")
             assert done.returncode == 1
             assert f"cannot read the image {image}: it is damaged or cut short" in done.stderr
+
+
+class TestWritableOnADisk:
+    @pytest.fixture
+    def disk(self, tmp_path, nothing_stays_behind):
+        place = tmp_path / "disk"
+        place.mkdir()
+        yield place
+        wait_until(lambda: not list(place.iterdir()), "what the box wrote to be removed")
+
+    WRITE = "echo new > /etc/marker && mkdir -p /var/a/b && echo x > /var/a/b/c && cat /etc/marker"
+
+    def test_what_is_written_is_gone_afterwards(self, longship, tree, disk, as_user):
+        script = f"{self.WRITE}; ls {disk}/*/upper/var/a/b"
+        done = longship("box", *USR, "--writable-on", disk, tree, "--", "sh", "-c", script, **as_user)
+        assert done.stdout == "new\nc\n", done.stderr
+        assert (tree / "etc" / "marker").read_text() == "the image's\n"
+
+    def test_kill_9_leaves_nothing_on_the_disk(self, longship, tree, disk, as_user):
+        process = longship.start("box", *USR, "--writable-on", disk, tree, "--", "sh", "-c", f"{self.WRITE}; sleep 1000",
+                                 **as_user)
+        assert process.stdout.readline() == "new\n"
+        assert list(disk.iterdir())
+        process.kill()
+        process.wait()
+        kill([line for line in marked_processes(f"LONGSHIP_TEST_MARK={disk.parent}") if line.split()[1] == "sleep"])
+
+    def test_it_stays_while_somebody_is_in_the_box(self, longship, tree, disk, as_user):
+        script = f"{self.WRITE}; (sleep 1000 >/dev/null 2>&1 </dev/null & echo $!)"
+        done = longship("box", *USR, "--writable-on", disk, tree, "--", "sh", "-c", script, **as_user)
+        (place,) = disk.iterdir()
+        other = longship("box", *USR, "--writable-on", disk, tree, "true", **as_user)
+        assert other.returncode == 0, other.stderr
+        wait_until(lambda: list(disk.iterdir()) == [place], "the other box's to be removed")
+        assert (place / "upper" / "etc" / "marker").read_text() == "new\n"
+        os.kill(int(done.stdout.split()[-1]), signal.SIGKILL)
+
+    def test_what_a_killed_clearer_leaves_the_next_box_removes(self, longship, tree, disk, as_user):
+        process = longship.start("box", *USR, "--writable-on", disk, tree, "--", "sh", "-c", f"{self.WRITE}; read x",
+                                 stdin=subprocess.PIPE, **as_user)
+        assert process.stdout.readline() == "new\n"
+        (place,) = disk.iterdir()
+        clearers = [pid for pid in holders(place / "lock") if pid != process.pid]
+        assert len(clearers) == 1
+        os.kill(clearers[0], signal.SIGKILL)
+        wait_until(lambda: not holders(place / "lock"), "the clearer to end")
+        still = longship("box", *USR, "--writable-on", disk, tree, "true", **as_user)
+        assert still.returncode == 0, still.stderr
+        assert place.exists(), "its box still runs"
+        process.communicate("\n")
+        assert place.exists()
+        next_one = longship("-v", "box", *USR, "--writable-on", disk, tree, "true", **as_user)
+        assert f"removing {place}" in next_one.stderr
+        assert not place.exists()
+
+    def test_a_disk_that_is_not_there_is_named(self, longship, tree, disk):
+        done = longship("box", *USR, "--writable-on", disk / "no", tree, "true")
+        assert done.returncode == 1
+        assert f"cannot use {disk / 'no'} for what the box writes: No such file or directory" in done.stderr

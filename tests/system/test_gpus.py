@@ -66,3 +66,46 @@ def test_a_file_that_makes_no_sense_is_named(longship, cdi):
     done = longship("box", "--gpus", "all", "/", "--", "true")
     assert done.returncode == 0
     assert "broken.yaml:" in done.stderr
+
+
+VISIBLE = 'echo "$RANK: $CUDA_VISIBLE_DEVICES $(env | grep FAKE_GPU | sort | tr "\\n" " ")"'
+
+
+def test_each_rank_has_its_own_gpus(longship, cdi):
+    done = longship("launch", "-n", "2", "--gpus-per-rank", "1", "--image", "/", "--no-prefix", "sh", "-c", VISIBLE)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"{rank}: {rank} FAKE_GPU_0=yes FAKE_GPU_1=yes " for rank in (0, 1)]
+
+
+def test_what_the_batch_system_gave_is_respected(longship, cdi):
+    longship.environment |= {"CUDA_VISIBLE_DEVICES": "1", "SLURM_JOB_GPUS": "1"}
+    done = longship("launch", "-n", "1", "--gpus-per-rank", "1", "--image", "/", "--no-prefix", "sh", "-c", VISIBLE)
+    assert done.stdout == "0: 1 FAKE_GPU_1=yes \n", done.stderr
+    more = longship("launch", "-n", "2", "--gpus-per-rank", "1", "--image", "/", "true")
+    assert more.returncode == 3
+    assert "rank 1 of this node is to have 1 GPU, and all that was given here are 1" in more.stderr
+
+
+def test_a_job_says_how_many_gpus_a_rank_has(longship, cdi, job, tmp_path):
+    path = job(VISIBLE + " > out.$RANK; cat /opt/fake/driver.txt", more="gpus_per_rank = 1\n[outputs]\nkeep = ['out.*']",
+               top='image = "/"')
+    done = longship("run", path)
+    assert done.returncode == 0, done.stderr
+    kept = path.parent / "runs" / "sea-1"
+    assert [(kept / f"out.{rank}").read_text() for rank in (0, 1)] == [
+        f"{rank}: {rank} FAKE_GPU_0=yes FAKE_GPU_1=yes \n" for rank in (0, 1)]
+    assert "version 1" in done.stdout
+
+
+def test_a_job_that_needs_gpus_is_told_if_there_are_none(longship, job, tmp_path):
+    longship.environment["LONGSHIP_CDI_DIRS"] = str(tmp_path / "none")
+    done = longship("run", job("true", more="gpus_per_rank = 1", top='image = "/"'))
+    assert done.returncode == 3
+    assert "the job needs 1 GPU per rank, and this machine has none" in done.stderr
+
+
+def test_a_plain_list_serves_ranks_too(longship, tmp_path):
+    (tmp_path / "gpus.list").write_text("FAKE_GPU_LIST=1\n")
+    longship.environment |= {"LONGSHIP_CDI_DIRS": str(tmp_path / "none"), "LONGSHIP_GPU_LIST": str(tmp_path / "gpus.list")}
+    done = longship("launch", "-n", "2", "--gpus-per-rank", "2", "--image", "/", "--no-prefix", "sh", "-c", VISIBLE)
+    assert sorted(done.stdout.splitlines()) == ["0: 0,1 FAKE_GPU_LIST=1 ", "1: 2,3 FAKE_GPU_LIST=1 "], done.stderr

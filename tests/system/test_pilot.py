@@ -2,8 +2,10 @@
 """longship pilot against a spool that the test writes by hand: the agent's side is spelled out here."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -107,6 +109,54 @@ def test_small_tasks_leave_files_only_if_they_say_something(pilot, spool):
     assert "cannot run no-such-program: No such file" in (
         spool.attempt("sea-5.1") / "output" / "rank-00000.err").read_text()
     assert not (spool.pilot / "work").exists()
+
+
+@pytest.fixture
+def tiny(longship, spool, tmp_path):
+    """The record of an image that has a shell, in the store of the site."""
+    shell = shutil.which("busybox")
+    if shell is None or b"statically" not in subprocess.run(["file", "-L", shell], capture_output=True).stdout:
+        pytest.skip("needs a static busybox")
+    with tarfile.open(tmp_path / "tiny.tar", "w") as archive:
+        for name in ("bin/sh", "bin/busybox"):
+            archive.add(shell, name)
+    longship.environment["LONGSHIP_STORE"] = str(spool.root / "store")
+    made = longship("image", "import", tmp_path / "tiny.tar", "-t", "tiny")
+    assert made.returncode == 0, made.stderr
+    return (spool.root / "store" / "images" / "tiny.json").read_text()
+
+
+def test_small_tasks_with_an_image_are_in_one_box(pilot, spool, tiny):
+    small = {"launch": "single", "image": "tiny"}
+    take = lambda attempt, script: spool.take(attempt, spool.job(script, **small), image=tiny)
+    spool.log.append(take("sea-1.1", "echo $LONGSHIP_JOB in a box: $LONGSHIP_IN_BOX, at $PWD; touch litter; exec >&2; busybox ls /"),
+                     take("sea-2.1", "busybox ls; [ -d /opt/longship/python ] && busybox mkdir $LONGSHIP_RECORD -p; exit 3"),
+                     take("sea-3.1", "(busybox setsid busybox sleep 600 &)"),
+                     spool.take("sea-4.1", spool.job("ls /usr/bin/env", launch="single")),
+                     spool.take("sea-5.1", {"version": 1, "name": "sea", "command": ["no-such-program"], **small}, image=tiny),
+                     spool.take("sea-6.1", spool.job("true", **small), image=tiny.replace("sha256:", "sha256:0000")),
+                     {"kind": "leave"})
+    assert end(pilot())[0] == 0
+    ended = {m["attempt"]: m for m in spool.said("ended")}
+    assert {a: (m["outcome"], m["exit_code"]) for a, m in ended.items() if a < "sea-5"} == {
+        "sea-1.1": ("finished", 0), "sea-2.1": ("failed", 3), "sea-3.1": ("finished", 0), "sea-4.1": ("finished", 0)}
+    said = lambda attempt, stream: (spool.attempt(attempt) / "output" / f"rank-00000.{stream}").read_text()
+    assert said("sea-1.1", "out") == "sea-1 in a box: 1, at /job\n"
+    assert "bin" in said("sea-1.1", "err") and "boot" not in said("sea-1.1", "err")
+    assert not (spool.attempt("sea-2.1") / "output").exists()  # it found nothing that sea-1 left
+    assert (spool.attempt("sea-2.1") / "record").is_dir()
+    assert ended["sea-5.1"]["exit_code"] == 127 and "cannot run no-such-program" in said("sea-5.1", "err")
+    assert ended["sea-6.1"]["outcome"] == "lost" and ended["sea-6.1"]["reason"]
+    assert not (spool.pilot / "work").exists()
+
+
+def test_a_small_task_reports_how_far_it_is(pilot, spool):
+    job = {"version": 1, "name": "sea", "launch": "single",
+           "command": ["python3", "-c", "import longship; longship.progress(7, 9, loss=0.25)"]}
+    spool.log.append(spool.take("sea-1.1", job), {"kind": "leave"})
+    assert end(pilot())[0] == 0
+    ended = spool.wait_for("ended")
+    assert ended["outcome"] == "finished" and ended["metrics"]["step"] == 7, ended
 
 
 def test_a_small_task_whose_words_cannot_be_kept_has_not_finished(pilot, spool):

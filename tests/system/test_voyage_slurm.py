@@ -17,7 +17,7 @@ from images import STORE, image, mpi_ring
 from processes import kill, marked_processes
 from slurm_lab import slurm
 from sshd import login_node
-from test_mpi import ONE_HOST, VERSIONS
+from test_mpi import LIBRARIES, LOADED, ONE_HOST, VERSIONS, needs_mpi
 from test_voyage import check_committed_once, job_file
 
 pytestmark = [needs("slurmctld", "slurmd", "munged", "sbatch")]
@@ -219,6 +219,47 @@ def test_the_variant_for_the_sites_mpi_is_chosen_and_the_wrong_one_explained(sit
     why = site.longship("why", wrong)
     assert other in why.stdout.lower().replace("open mpi", "openmpi") and "no" in why.stdout
     assert site.hub.job(wrong)["state"] == "waiting"
+
+
+@needs_mpi
+@pytest.mark.parametrize("family", list(LIBRARIES))
+def test_the_ranks_of_a_job_use_the_sites_mpi_if_it_is_to_be_let_in(site, family):
+    """From the site file through hub, agent, Slurm and pilot into the box: the loader finds the host's library."""
+    mpi_ring(PROGRAM, family)
+    library = LIBRARIES[family]
+    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    path = re.search(rf"{re.escape(library)} .*=> (\S+)", known).group(1)
+    text, changes = re.subn(r"\[host\.mpi\]\n(\w.*\n)*", f'[host.mpi]\nfamily = "{family}"\nlibrary = "{path}"\nlet_in = true\n',
+                            site.file.read_text())
+    assert changes == 1
+    site.file.write_text(text)
+    site.environment.update(ONE_HOST)
+    site.start_agent()
+    command = json.dumps(["sh", "-c", LOADED.format(library)])
+    name = site.submit(RING, "--set", f"image=mpi-ring:{family}", "--set", f"command={command}")
+    job = site.hub.wait(name, patience=120)
+    said = site.longship("logs", "--all", name).stdout
+    assert job["state"] == "finished", (job, site.longship("logs", name, "--err").stdout)
+    assert said.count(f"{library} => /opt/longship-host/mpi/lib/{library} ") == 4, said
+    assert f"ring 6, sum 10, {VERSIONS[family]}" in said
+
+
+def test_each_rank_of_a_job_has_the_gpus_that_slurm_gave(site, tmp_path):
+    """The lab's nodes have two fake GPUs each, and no driver but a CDI file of ours."""
+    (tmp_path / "cdi").mkdir()
+    devices = [{"name": str(number), "containerEdits": {"env": [f"FAKE_GPU_{number}=yes"]}} for number in range(2)]
+    (tmp_path / "cdi" / "fake.json").write_text(json.dumps(
+        {"cdiVersion": "0.5.0", "kind": "example.org/gpu", "devices": devices, "containerEdits": {}}))
+    site.environment["LONGSHIP_CDI_DIRS"] = str(tmp_path / "cdi")
+    site.start_agent()
+    script = "echo rank $RANK has $CUDA_VISIBLE_DEVICES of $SLURM_JOB_GPUS, $FAKE_GPU_0$FAKE_GPU_1"
+    name = site.submit(RING, "--set", 'launch="ranks"', "--set", "needs.gpus_per_rank=1", "--set",
+                       f"command={json.dumps(['sh', '-c', script])}", "--set", "image=mpi-ring:mpich")
+    job = site.hub.wait(name, patience=120)
+    assert job["state"] == "finished", (job, site.longship("logs", name, "--err").stdout)
+    said = site.longship("logs", "--all", name).stdout
+    for rank in range(4):
+        assert f"rank {rank} has {rank % 2} of 0,1, yesyes" in said, said
 
 
 @pytest.mark.skipif(not os.path.exists("/usr/sbin/sshd"), reason="not installed: openssh-server")
