@@ -12,6 +12,7 @@ A claim is a ratio from one interleaved run: the machine's moods then hit both s
 """
 import argparse
 import json
+import signal
 import statistics
 import sys
 import time
@@ -36,6 +37,7 @@ class Bench:
         if self.options.rounds < 5:
             parser.error("--rounds: a median of fewer than 5 says little")
         self.figures = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # so that what was opened is closed again
 
     def interleave(self, runs, rounds=None):
         """Each once per round, in turn; the median of what they return. One round more goes first, to warm up."""
@@ -63,6 +65,11 @@ class Bench:
         elif at_least is not None:
             goal, met = f">= {at_least:g} x", ratio is not None and ratio >= at_least
         self._add(name, ours, peer, unit, ratio, goal, met)
+
+    def ratio(self, name, ours, peer, unit, ratio, goal, met, **more):
+        """A line whose ratio and verdict the bench has worked out itself, with what else belongs to it in JSON."""
+        self._add(name, ours, peer, unit, ratio, goal, met)
+        self.figures[-1].update(more)
 
     def absolute(self, name, ours, unit, at_most):
         """A figure that has no peer, only a bound."""

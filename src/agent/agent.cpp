@@ -109,7 +109,7 @@ struct Agent::Parts {
 Agent::Agent(Options options) : parts_(std::make_unique<Parts>(std::move(options))) {}
 Agent::~Agent() = default;
 void Agent::run(std::stop_token stop) {
-  parts_->run(stop);
+  parts_->run(std::move(stop));
 }
 
 Agent::Parts::Parts(Options given)

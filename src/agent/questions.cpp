@@ -129,6 +129,8 @@ std::string report_of(int attempt) {
       throw;
     }
   }();
+  if (!std::filesystem::exists(record::log_path(through(record), 0)))
+    throw Error("nothing was recorded: does the script import longship?");
   return formats::dump_json(trace::to_json(trace::analyse(trace::load(through(record)))));
 }
 

@@ -82,6 +82,10 @@ std::string join(std::span<const std::string> parts, std::string_view between) {
   return joined;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small things with strings.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@ namespace longship {
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::string lower(std::string_view text);  // of ASCII letters
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view between);
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);  // "1 rank", "2 ranks"
 
 // A name that others chose, made safe to show: control characters and bytes that are not UTF-8 become \n,
 // \x1b, ….

@@ -90,6 +90,7 @@ Way enter_steps(const Spec& spec) {
   fittings.mount_in(layers.root, layers.proc);
   replace_root(layers.root);
   if (power == Power::root) step_down();
+  hide_from_the_box();
   go_to(spec.working_directory, caller.working_directory);
   if (spec.fake_root) pretend_to_be_root();
   return image.way();
@@ -104,8 +105,9 @@ Way enter_together(const Spec& spec) {
     go_to(spec.working_directory, caller.working_directory);
     return way;
   }
+  Doorkeeper keeper(meeting);
   const Way way = enter_steps(spec);
-  open_box(meeting, way);
+  keeper.open(way);
   return way;
 }
 

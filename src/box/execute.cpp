@@ -9,6 +9,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "box.h"
+#include "own_program.h"
 
 namespace longship::box {
 namespace {
@@ -21,16 +22,25 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return result;
 }
 
+// Returns only if it did not work; errno tells why.
+void try_file(const std::string& path, const std::vector<std::string>& words, char** environment) {
+  if (leads_to_own_program(path)) {
+    complain(
+        fmt::format("{} leads to Longship's own program through /proc, which is refused", printable(path)));
+    ::_exit(126);
+  }
+  ::execve(path.c_str(), pointers(words).data(), environment);
+}
+
 // A script without "#!" is the shell's, as with execvp.
 void run_by_shell(const std::string& path, const std::vector<std::string>& arguments, char** environment) {
   std::vector<std::string> words = {"/bin/sh", path};
   words.insert(words.end(), arguments.begin() + 1, arguments.end());
-  ::execve("/bin/sh", pointers(words).data(), environment);
+  try_file("/bin/sh", words, environment);
 }
 
-// Returns only if it did not work; errno tells why.
 void try_path(const std::string& path, const std::vector<std::string>& arguments, char** environment) {
-  ::execve(path.c_str(), pointers(arguments).data(), environment);
+  try_file(path, arguments, environment);
   if (errno == ENOEXEC) run_by_shell(path, arguments, environment);
 }
 

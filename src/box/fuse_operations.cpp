@@ -9,13 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
 
+#include "checked_squashfs.h"
 #include "fuse_crew.h"
 #include "give_back.h"
-#include "squashfs.h"
 
 #define FUSE_USE_VERSION_WANTED 34
 #undef FUSE_USE_VERSION
@@ -30,11 +31,15 @@ constexpr double for_ever = 1e9;  // seconds
 struct Server {
   int image;
   Owner owner;
+  // Whether the kernel takes "not implemented" for an answer, and opens by itself from then on: files since
+  // Linux 3.15, directories since 5.1. An older one would hand the error to the program.
+  bool refuses_open = false, refuses_opendir = false;
 };
 
 // Each thread reads the image through caches of its own.
 struct Reading {
   std::optional<SquashFs> image;
+  std::optional<DirectoryEntry> entry;
   std::vector<char> buffer;
 };
 thread_local Reading reading;
@@ -42,6 +47,7 @@ thread_local Reading reading;
 // Null if it cannot be read any more.
 sqfs* reader(const Server& server) noexcept {
   try {
+    if (!reading.entry) reading.entry.emplace();
     if (!reading.image) reading.image.emplace(server.image, "");
     return reading.image->get();
   } catch (const std::exception&) {
@@ -82,7 +88,7 @@ struct stat attributes(sqfs_inode& inode, const Owner& owner) {
 class Subject {
  public:
   Subject(fuse_req_t request, fuse_ino_t number) : server(server_of(request)), fs(reader(server)) {
-    found = fs != nullptr && sqfs_inode_get(fs, &inode, place_of(fs, number)) == SQFS_OK;
+    found = fs != nullptr && get_inode(*reading.image, place_of(fs, number), inode);
     if (!found) fuse_reply_err(request, EIO);
   }
   explicit operator bool() const { return found; }
@@ -95,7 +101,16 @@ class Subject {
   bool found = false;
 };
 
-void on_init(void*, fuse_conn_info* connection) {
+// LONGSHIP_FUSE=old: as if the kernel could do none of it, for its test.
+bool as_if_old() {
+  const char* word = std::getenv("LONGSHIP_FUSE");
+  return word != nullptr && std::strcmp(word, "old") == 0;
+}
+
+void on_init(void* data, fuse_conn_info* connection) {
+  auto& server = *static_cast<Server*>(data);
+  server.refuses_open = !as_if_old() && (connection->capable & FUSE_CAP_NO_OPEN_SUPPORT) != 0;
+  server.refuses_opendir = !as_if_old() && (connection->capable & FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
   const unsigned splices = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE;
   connection->want &= ~(splices | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS);
   connection->want |= connection->capable &
@@ -106,11 +121,9 @@ void on_init(void*, fuse_conn_info* connection) {
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Subject directory(request, parent);
   if (!directory) return;
-  sqfs_name buffer;
-  sqfs_dir_entry entry = {};
-  sqfs_dentry_init(&entry, buffer);
+  DirectoryEntry& entry = *reading.entry;
   bool found = false;
-  if (sqfs_dir_lookup(directory.fs, &directory.inode, name, std::strlen(name), &entry, &found) != SQFS_OK) {
+  if (!look_up(*reading.image, directory.inode, name, entry, found)) {
     fuse_reply_err(request, S_ISDIR(directory.inode.base.mode) ? EIO : ENOTDIR);
     return;
   }
@@ -118,11 +131,11 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   answer.attr_timeout = answer.entry_timeout = for_ever;
   if (found) {
     sqfs_inode inode = {};
-    if (sqfs_inode_get(directory.fs, &inode, sqfs_dentry_inode(&entry)) != SQFS_OK) {
+    if (!get_inode(*reading.image, sqfs_dentry_inode(entry.get()), inode)) {
       fuse_reply_err(request, EIO);
       return;
     }
-    answer.ino = number_of(directory.fs, sqfs_dentry_inode(&entry));
+    answer.ino = number_of(directory.fs, sqfs_dentry_inode(entry.get()));
     answer.attr = attributes(inode, directory.server.owner);
   }  // number 0: not there, and that too may be remembered
   fuse_reply_entry(request, &answer);
@@ -146,8 +159,20 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
     fuse_reply_err(request, EIO);
 }
 
-void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) {
-  fuse_reply_err(request, ENOSYS);
+void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info* file) {
+  if (server_of(request).refuses_open) {
+    fuse_reply_err(request, ENOSYS);
+    return;
+  }
+  file->keep_cache = 1;
+  fuse_reply_open(request, file);
+}
+
+void on_opendir(fuse_req_t request, fuse_ino_t, fuse_file_info* directory) {
+  if (server_of(request).refuses_opendir)
+    fuse_reply_err(request, ENOSYS);
+  else
+    fuse_reply_open(request, directory);
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
@@ -155,9 +180,8 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
   if (!file) return;
   auto& buffer = reading.buffer;
   if (buffer.size() < size) buffer.resize(size);
-  sqfs_off_t wanted = static_cast<sqfs_off_t>(size);
-  if (sqfs_read_range(file.fs, &file.inode, offset, &wanted, buffer.data()) == SQFS_OK)
-    fuse_reply_buf(request, buffer.data(), static_cast<std::size_t>(wanted));
+  if (read_content(*reading.image, file.inode, static_cast<std::uint64_t>(offset), buffer.data(), size))
+    fuse_reply_buf(request, buffer.data(), size);
   else
     fuse_reply_err(request, EIO);
 }
@@ -194,17 +218,15 @@ void on_readdir(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t o
   if (offset < 1) fits = listing.add(".", inode, S_IFDIR, 1);
   if (fits && offset < 2) fits = listing.add("..", directory.inode.xtra.dir.parent_inode, S_IFDIR, 2);
   sqfs_dir walk;
-  if (sqfs_dir_open(directory.fs, &directory.inode, &walk, std::max<off_t>(offset - 2, 0)) != SQFS_OK) {
+  if (!open_directory(*reading.image, directory.inode, std::max<off_t>(offset - 2, 0), walk)) {
     fuse_reply_err(request, ENOTDIR);
     return;
   }
-  sqfs_name buffer;
-  sqfs_dir_entry entry = {};
-  sqfs_dentry_init(&entry, buffer);
+  sqfs_dir_entry* entry = reading.entry->get();
   sqfs_err problem = SQFS_OK;
-  while (fits && sqfs_dir_next(directory.fs, &walk, &entry, &problem))
-    fits = listing.add(sqfs_dentry_name(&entry), sqfs_dentry_inode_num(&entry), sqfs_dentry_mode(&entry),
-                       sqfs_dentry_next_offset(&entry) + 2);
+  while (fits && sqfs_dir_next(directory.fs, &walk, entry, &problem))
+    fits = listing.add(sqfs_dentry_name(entry), sqfs_dentry_inode_num(entry), sqfs_dentry_mode(entry),
+                       sqfs_dentry_next_offset(entry) + 2);
   if (problem == SQFS_OK)
     listing.send();
   else
@@ -231,7 +253,7 @@ constexpr fuse_lowlevel_ops operations() {
   table.getattr = on_getattr;
   table.readlink = on_readlink;
   table.open = on_open;
-  table.opendir = on_open;
+  table.opendir = on_opendir;
   table.read = on_read;
   table.readdir = on_readdir;
   table.statfs = on_statfs;
@@ -250,6 +272,7 @@ void use_little_memory() {
 // A job reads its programs in the beginning: what was needed for that need not stay beside it.
 void rest() {
   reading.image.reset();
+  reading.entry.reset();
   std::vector<char>().swap(reading.buffer);
   give_back_memory();
 }

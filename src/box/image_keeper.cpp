@@ -77,7 +77,8 @@ Mounted settle(int image, const Identity& identity) {
 }
 
 void give_mount(int peer, int root, Answer answer) {
-  const Fd copy(::open_tree(root, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH));
+  const Fd copy(can_attach() ? ::open_tree(root, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)
+                             : -1);
   if (!copy)
     std::strncpy(answer.problem, Error::from_errno(errno, "the kernel cannot copy a mount").what(),
                  sizeof answer.problem - 1);

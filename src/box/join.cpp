@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "hand_over.h"
 #include "keeper.h"
+#include "namespaces.h"
 
 namespace longship::box {
 namespace {
@@ -34,12 +36,13 @@ Gifts receive_gifts(int socket, Way& way) {
   return {std::move(given[0]), std::move(given[1]), std::move(given[2])};
 }
 
-void keep(Meeting& meeting, pid_t first, Way way) {
-  const Gifts gifts = {open_in_box("/proc/self/ns/user", O_RDONLY),
-                       open_in_box("/proc/self/ns/mnt", O_RDONLY), open_in_box("/", O_PATH | O_DIRECTORY)};
-  const std::array given = {gifts.user.get(), gifts.mounts.get(), gifts.root.get()};
+void keep(Meeting& meeting, int inside, pid_t first) {
   const auto [above, directory, listening] = meeting.descriptors();
-  keep_only({above, directory, listening, given[0], given[1], given[2]});
+  keep_only({above, directory, listening, inside});
+  Way way = Way::directory;
+  const Gifts gifts = receive_gifts(inside, way);
+  ::close(inside);
+  const std::array given = {gifts.user.get(), gifts.mounts.get(), gifts.root.get()};
   const auto give = [&](int peer) { hand_over(peer, std::as_bytes(std::span(&way, 1)), given); };
   keep_open(meeting, {.give = give, .first = first});
 }
@@ -60,6 +63,7 @@ void check_name(const std::string& name) {
 Way join(Meeting& meeting) {
   Way way = Way::directory;
   const auto [user, mounts, root] = receive_gifts(meeting.connection(), way);
+  hide_from_the_box();
   // Root made the mounts before it stepped down into the user namespace, anybody else after.
   const bool mounted = ::geteuid() == 0 && ::setns(mounts.get(), CLONE_NEWNS) == 0;
   const bool mapped = ::setns(user.get(), CLONE_NEWUSER) == 0;
@@ -72,9 +76,23 @@ Way join(Meeting& meeting) {
   return way;
 }
 
-void open_box(Meeting& meeting, Way way) {
-  start_keeper([&, first = ::getpid()] { keep(meeting, first, way); });
-  meeting.was_handed_over();
+Doorkeeper::Doorkeeper(Meeting& meeting) : meeting_(meeting) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw Error::from_errno(errno, "cannot make a socket pair for the keeper of the box");
+  socket_.reset(ends[0]);
+  const Fd theirs(ends[1]);
+  start_keeper([&, first = ::getpid()] { keep(meeting, theirs.get(), first); });
+}
+
+void Doorkeeper::open(Way way) {
+  const Gifts gifts = {open_in_box("/proc/self/ns/user", O_RDONLY),
+                       open_in_box("/proc/self/ns/mnt", O_RDONLY), open_in_box("/", O_PATH | O_DIRECTORY)};
+  const std::array given = {gifts.user.get(), gifts.mounts.get(), gifts.root.get()};
+  if (!hand_over(socket_.get(), std::as_bytes(std::span(&way, 1)), given))
+    throw Error::from_errno(errno, "the keeper of the box is gone");
+  socket_.reset();
+  meeting_.was_handed_over();
 }
 
 }  // namespace longship::box

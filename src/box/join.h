@@ -3,9 +3,9 @@
 // first makes it, the others come in. They then share user and mount namespace, so that ranks of an MPI
 // program may read each other's memory (cross-memory attach).
 //
-// They meet by name (meeting.h). The keeper is forked by the first one from inside the box, hands the
-// namespaces to whoever comes, and ends with the last of them. After kill -9 of the keeper those inside go
-// on, and the next one makes a box of its own.
+// They meet by name (meeting.h). The keeper is forked by the first one, hands the namespaces to whoever
+// comes, and ends with the last of them. After kill -9 of the keeper those inside go on, and the next one
+// makes a box of its own.
 #pragma once
 #include <string>
 
@@ -17,7 +17,18 @@ namespace longship::box {
 // A name that a user may choose.
 void check_name(const std::string& name);
 
-Way join(Meeting& meeting);                // if it is open: into the box
-void open_box(Meeting& meeting, Way way);  // if it is not, from inside the new box: others may come
+Way join(Meeting& meeting);  // if it is open: into the box
+
+// If it is not: started before the new box is entered, its keeper stays outside. In there others could look
+// into it, and through directories of the host that it has open out of the box.
+class Doorkeeper {
+ public:
+  explicit Doorkeeper(Meeting& meeting);
+  void open(Way way);  // from inside the new box: others may come
+
+ private:
+  Meeting& meeting_;
+  Fd socket_;
+};
 
 }  // namespace longship::box

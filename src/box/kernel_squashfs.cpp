@@ -55,6 +55,7 @@ LoopDevice attach_to_loop_device(int image) {
 }  // namespace
 
 Fd mount_by_kernel(int image) {
+  if (!can_attach()) throw Error::from_errno(errno, "the kernel cannot attach a mount that was made before");
   const LoopDevice device = attach_to_loop_device(image);
   const Fd context(::fsopen("squashfs", FSOPEN_CLOEXEC));
   if (!context) throw Error::from_errno(errno, "the kernel cannot mount SquashFS");
@@ -71,6 +72,12 @@ Fd mount_by_kernel(int image) {
 void attach(int mount, const std::string& place) {
   if (::move_mount(mount, "", AT_FDCWD, place.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
     throw Error::from_errno(errno, "cannot attach the image's mount");
+}
+
+// Of no mount to no place: it fails in any case, and how tells.
+bool can_attach() {
+  ::move_mount(-1, "", -1, "", MOVE_MOUNT_F_EMPTY_PATH);
+  return errno != ENOSYS && errno != EPERM;
 }
 
 }  // namespace longship::box

@@ -12,5 +12,7 @@ namespace longship::box {
 [[nodiscard]] Fd mount_by_kernel(int image);
 
 void attach(int mount, const std::string& place);
+// Whether the kernel, and a filter of system calls, let attach() work; only who may mount gets a true answer.
+[[nodiscard]] bool can_attach();
 
 }  // namespace longship::box

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "mounts.h"
 #include "place.h"
 #include "underlay.h"
@@ -59,7 +60,7 @@ class Skeleton {
         if (::fstatat(image_, part.c_str(), &seen, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(seen.st_mode))
           ::fchmodat(tree_.get(), part.c_str(), seen.st_mode & 07777, 0);
       } else if (!part.empty() && errno != EEXIST) {
-        throw Error::from_errno(errno, "cannot make a place for /{}", path);
+        throw Error::from_errno(errno, "cannot make a place for /{}", printable(path));
       }
       if (end == std::string::npos) return;
     }
@@ -70,7 +71,7 @@ class Skeleton {
       make_directories(path.substr(0, slash));
     const Fd file(::openat(tree_.get(), path.c_str() + (path.starts_with('/') ? 1 : 0),
                            O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (!file) throw Error::from_errno(errno, "cannot make a place for /{}", path);
+    if (!file) throw Error::from_errno(errno, "cannot make a place for /{}", printable(path));
     write_all(file.get(), bytes);
   }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,7 @@ void keep_mounts_from_the_host() {
 }  // namespace
 
 Power enter_mount_namespace(bool fake_root) {
+  ::prctl(PR_SET_DUMPABLE, 1);  // one that is in a box already has to write its own id map again
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   if (user == 0 && ::unshare(CLONE_NEWNS) == 0) {
@@ -106,6 +108,10 @@ void step_down() {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (status != 0) throw Error("cannot map the ids of a user namespace, although this is root");
+}
+
+void hide_from_the_box() {
+  ::prctl(PR_SET_DUMPABLE, 0);
 }
 
 std::string remedy_for(int number, const std::filesystem::path& proc) {

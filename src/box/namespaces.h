@@ -25,6 +25,10 @@ Power enter_mount_namespace(bool fake_root);
 // Real root gives up its power over the host, if the machine lets it; needs /proc.
 void step_down();
 
+// Until it executes something, this process is our own program with our own descriptors, some of them the
+// host's: those who are in the box already, and are the same user, may not look into it.
+void hide_from_the_box();
+
 // What stops user namespaces here, as far as the system's settings under `proc` tell, and what to ask for.
 [[nodiscard]] std::string remedy_for(int number, const std::filesystem::path& proc = "/proc");
 

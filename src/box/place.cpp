@@ -34,14 +34,14 @@ Place look(int tree, const std::string& path) {
   if (::fstatat(tree, path.c_str(), &seen, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
     return {.path = path, .exists = true, .mode = seen.st_mode};
   if (errno != ENOENT && errno != ENOTDIR)
-    throw Error::from_errno(errno, "cannot look at /{} in the image", path);
+    throw Error::from_errno(errno, "cannot look at /{} in the image", printable(path));
   return {.path = path, .exists = false, .mode = 0};
 }
 
 std::string link_at(int tree, const std::string& path) {
   char target[PATH_MAX];
   const auto size = ::readlinkat(tree, path.c_str(), target, sizeof target);
-  if (size < 0) throw Error::from_errno(errno, "cannot read the link /{}", path);
+  if (size < 0) throw Error::from_errno(errno, "cannot read the link /{}", printable(path));
   return {target, static_cast<std::size_t>(size)};
 }
 
@@ -57,7 +57,8 @@ Place find_place(int tree, std::string_view path) {
     const std::string parent = place.path;
     place = look(tree, part == ".." ? above(parent) : parent.empty() ? part : parent + "/" + part);
     if (!place.exists || !S_ISLNK(place.mode)) continue;
-    if (++links > most_links) throw Error::from_errno(ELOOP, "cannot follow /{} in the image", place.path);
+    if (++links > most_links)
+      throw Error::from_errno(ELOOP, "cannot follow /{} in the image", printable(place.path));
     const std::string target = link_at(tree, place.path);
     add_parts(rest, target);
     place = look(tree, target.starts_with('/') ? "" : parent);

@@ -46,6 +46,11 @@ void enlarge(sqfs_cache& cache, std::size_t blocks) {
   if (sqfs_block_cache_init(&cache, blocks) != SQFS_OK) throw std::bad_alloc();
 }
 
+// The library believes the size of blocks, and makes room for as much.
+bool is_possible(const squashfs_super_block& super) {
+  return super.block_log >= 12 && super.block_log <= 20 && super.block_size == 1u << super.block_log;
+}
+
 }  // namespace
 
 bool is_squashfs(int file) {
@@ -57,6 +62,11 @@ bool is_squashfs(int file) {
 SquashFs::SquashFs(int file, const std::string& name) {
   if (const auto code = sqfs_init(&fs_, file, 0); code != SQFS_OK)
     throw Error("cannot read the image {}: {}", name, problem(code, fs_));
+  if (!is_possible(fs_.sb)) {
+    const Error error("cannot read the image {}: it is damaged: blocks of {} bytes", name, fs_.sb.block_size);
+    sqfs_destroy(&fs_);
+    throw error;
+  }
   if (sqfs_compression(&fs_) == ZSTD_COMPRESSION) fs_.decompressor = decompress_zstd;
   enlarge(fs_.md_cache, 32);
   enlarge(fs_.data_cache, 3);

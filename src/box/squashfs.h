@@ -2,7 +2,9 @@
 // A SquashFS file open for reading in user space, by libsquashfuse. One object is for one thread: its caches
 // are not locked; another thread opens the file again.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <unordered_set>
 
 #include "base/fd.h"
 
@@ -22,6 +24,8 @@ class SquashFs {
   SquashFs(const SquashFs&) = delete;
   SquashFs& operator=(const SquashFs&) = delete;
   [[nodiscard]] sqfs* get() { return &fs_; }
+
+  std::unordered_set<std::uint64_t> good_indexes;  // of directories, that were looked at: checked_squashfs.h
 
  private:
   sqfs fs_ = {};

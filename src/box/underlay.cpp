@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "mounts.h"
 #include "place.h"
 
@@ -76,7 +77,7 @@ class Underlay {
   }
 
   [[noreturn]] void fail(const std::string& path) const {
-    throw Error::from_errno(errno, "cannot make a place for /{}", path);
+    throw Error::from_errno(errno, "cannot make a place for /{}", printable(path));
   }
 
   // A tmpfs instead of the directory, with the same names in it.
@@ -84,7 +85,7 @@ class Underlay {
     const std::string at = layers_.root + "/" + path;
     if (is_ours(at)) return;
     const Fd original(::open(at.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!original) throw Error::from_errno(errno, "cannot list /{}", path);
+    if (!original) throw Error::from_errno(errno, "cannot list /{}", printable(path));
     mount_tmpfs(at, "mode=0755");
     replaced_.push_back(at);
     if (path.empty()) reopen();
@@ -107,18 +108,18 @@ class Underlay {
     const Fd source(::openat(original, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat about = {};
     if (!source || ::fstat(source.get(), &about) != 0)
-      throw Error::from_errno(errno, "cannot look at {}", name);
+      throw Error::from_errno(errno, "cannot look at {}", printable(name));
     if (S_ISLNK(about.st_mode)) {
       char target[PATH_MAX] = {};
       if (::readlinkat(original, name.c_str(), target, sizeof target - 1) < 0 ||
           ::symlink(target, to.c_str()) != 0)
-        throw Error::from_errno(errno, "cannot take over the link {}", name);
+        throw Error::from_errno(errno, "cannot take over the link {}", printable(name));
       return;
     }
     const int made =
         S_ISDIR(about.st_mode) ? ::mkdir(to.c_str(), 0755) : ::mknod(to.c_str(), S_IFREG | 0644, 0);
-    if (made != 0) throw Error::from_errno(errno, "cannot take over {}", name);
-    within(name, [&] { bind_mount(path_of(source.get(), layers_.proc), to); });
+    if (made != 0) throw Error::from_errno(errno, "cannot take over {}", printable(name));
+    within(printable(name), [&] { bind_mount(path_of(source.get(), layers_.proc), to); });
   }
 
   const Layers& layers_;

@@ -10,17 +10,23 @@
 #include <cerrno>
 #include <climits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "squashfs.h"
+#include "base/text.h"
+#include "checked_squashfs.h"
 
 namespace longship::box {
 namespace fs = std::filesystem;
 namespace {
+
+// What somebody else's image may ask for: more is a lie, or meant to fill the disk.
+constexpr std::uint64_t most_names = 10'000'000;
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
 
 // What tells one image file from another without reading it whole.
 std::string identity(int image) {
@@ -32,25 +38,49 @@ std::string identity(int image) {
 
 class Unpacker {
  public:
-  Unpacker(sqfs* source, int directory) : fs_(source), tree_(directory) {}
+  Unpacker(SquashFs& source, int directory)
+      : fs_(source), tree_(directory), seen_{sqfs_inode_root(source.get())} {}
 
-  void directory(sqfs_inode& inode, const std::string& at) {
-    sqfs_dir walk;
-    check(sqfs_dir_open(fs_, &inode, &walk, 0), at);
-    sqfs_name buffer;
-    sqfs_dir_entry entry = {};
-    sqfs_dentry_init(&entry, buffer);
-    sqfs_err problem = SQFS_OK;
-    while (sqfs_dir_next(fs_, &walk, &entry, &problem)) {
-      const std::string name = sqfs_dentry_name(&entry);
-      if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
-        throw Error("\"{}\" in /{} is no name for a file: the image is damaged", name, at);
-      member(sqfs_dentry_inode(&entry), at.empty() ? name : at + "/" + name);
+  // Not by recursion: it is the image that says how deep it is.
+  void all() {
+    left_ = {{sqfs_inode_root(fs_.get()), ""}};
+    while (!left_.empty()) {
+      const auto [id, at] = std::move(left_.back());
+      left_.pop_back();
+      directory(id, at);
     }
-    check(problem, at);
+    finish_directories();
   }
 
-  // Directories are writable until they are full; their own modes come last, the innermost first.
+ private:
+  struct Left {
+    sqfs_inode_id id;
+    std::string path;
+  };
+  struct Made {
+    std::string path;
+    mode_t mode;
+    time_t modified;
+  };
+
+  void directory(sqfs_inode_id id, const std::string& at) {
+    sqfs_inode inode = {};
+    check(get_inode(fs_, id, inode), at);
+    sqfs_dir walk;
+    check(open_directory(fs_, inode, 0, walk), at);
+    sqfs_err problem = SQFS_OK;
+    while (sqfs_dir_next(fs_.get(), &walk, entry_.get(), &problem)) {
+      const std::string name = sqfs_dentry_name(entry_.get());
+      if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+        throw Error("\"{}\" in /{} is no name for a file: the image is damaged", printable(name),
+                    printable(at));
+      if (++names_ > most_names) throw Error("it has more than {} names", most_names);
+      member(sqfs_dentry_inode(entry_.get()), at.empty() ? name : at + "/" + name);
+    }
+    check(problem == SQFS_OK, at);
+  }
+
+  // Directories are writable until they are full; their own modes come last, the inner ones first.
   void finish_directories() {
     for (auto made = directories_.rbegin(); made != directories_.rend(); ++made) {
       set_time(made->path, made->modified);
@@ -58,18 +88,11 @@ class Unpacker {
     }
   }
 
- private:
-  struct Made {
-    std::string path;
-    mode_t mode;
-    time_t modified;
-  };
-
-  void check(sqfs_err code, const std::string& at) const {
-    if (code != SQFS_OK) throw Error("/{}: the image is damaged", at);
+  void check(bool good, const std::string& at) const {
+    if (!good) throw Error("/{}: the image is damaged", printable(at));
   }
   [[noreturn]] void fail(const std::string& at) const {
-    throw Error::from_errno(errno, "cannot write /{}", at);
+    throw Error::from_errno(errno, "cannot write /{}", printable(at));
   }
 
   void set_time(const std::string& at, time_t modified) const {
@@ -79,14 +102,15 @@ class Unpacker {
 
   void member(sqfs_inode_id id, const std::string& at) {
     sqfs_inode inode = {};
-    check(sqfs_inode_get(fs_, &inode, id), at);
+    check(get_inode(fs_, id, inode), at);
     const mode_t mode = inode.base.mode & 0777;  // set-user-id would be the caller's own id: of no use
     const auto modified = static_cast<time_t>(inode.base.mtime);
     switch (inode.base.mode & S_IFMT) {
       case S_IFDIR:
+        if (!seen_.insert(id).second) throw Error("/{} lies in itself: the image is damaged", printable(at));
         if (::mkdirat(tree_, at.c_str(), 0700) != 0) fail(at);
         directories_.push_back({at, mode, modified});
-        directory(inode, at);
+        left_.push_back({id, at});
         break;
       case S_IFREG:
         if (linked(inode, at)) break;
@@ -113,29 +137,44 @@ class Unpacker {
   void link(sqfs_inode& inode, const std::string& at) {
     char target[PATH_MAX];
     std::size_t size = sizeof target;
-    check(sqfs_readlink(fs_, &inode, target, &size), at);
+    check(sqfs_readlink(fs_.get(), &inode, target, &size) == SQFS_OK, at);
     if (::symlinkat(target, tree_, at.c_str()) != 0) fail(at);
   }
 
   void file(sqfs_inode& inode, const std::string& at, mode_t mode) {
     const Fd out(::openat(tree_, at.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!out) fail(at);
-    const auto size = static_cast<sqfs_off_t>(inode.xtra.reg.file_size);
-    for (sqfs_off_t done = 0; done < size;) {
-      auto part = std::min<sqfs_off_t>(static_cast<sqfs_off_t>(buffer_.size()), size - done);
-      check(sqfs_read_range(fs_, &inode, done, &part, buffer_.data()), at);
-      if (part <= 0) throw Error("/{}: the image is cut short", at);
-      within("/" + at, [&] { write_all(out.get(), {buffer_.data(), static_cast<std::size_t>(part)}); });
+    if (inode.xtra.reg.file_size > most_bytes - bytes_)
+      throw Error("/{}: it unpacks to more than {} bytes", printable(at), most_bytes);
+    bytes_ += inode.xtra.reg.file_size;
+    const std::uint64_t size = inode.xtra.reg.file_size;
+    for (std::uint64_t done = 0; done < size;) {
+      std::size_t part = buffer_.size();
+      check(read_content(fs_, inode, done, buffer_.data(), part), at);
+      put(out.get(), {buffer_.data(), part}, at);
       done += part;
     }
-    if (::fchmod(out.get(), mode | S_IRUSR) != 0) fail(at);
+    if (::ftruncate(out.get(), static_cast<off_t>(size)) != 0 || ::fchmod(out.get(), mode | S_IRUSR) != 0)
+      fail(at);
   }
 
-  sqfs* fs_;
+  // Holes stay holes: a few bytes of an image can stand for terabytes of zeros.
+  void put(int out, std::string_view bytes, const std::string& at) const {
+    if (bytes.find_first_not_of('\0') != std::string_view::npos)
+      within("/" + printable(at), [&] { write_all(out, bytes); });
+    else if (::lseek(out, static_cast<off_t>(bytes.size()), SEEK_CUR) < 0)
+      fail(at);
+  }
+
+  SquashFs& fs_;
   int tree_;
+  DirectoryEntry entry_;
   std::vector<char> buffer_ = std::vector<char>(1 << 20);
+  std::vector<Left> left_;
   std::vector<Made> directories_;
   std::map<sqfs_inode_num, std::string> first_names_;
+  std::set<sqfs_inode_id> seen_;  // directories, which have one name each
+  std::uint64_t names_ = 0, bytes_ = 0;
 };
 
 Fd lock(const fs::path& path) {
@@ -149,22 +188,21 @@ Fd lock(const fs::path& path) {
 
 void unpack(int image, const fs::path& name, int directory) {
   SquashFs source(image, name);
-  Unpacker unpacker(source.get(), directory);
-  sqfs_inode root = {};
-  if (sqfs_inode_get(source.get(), &root, sqfs_inode_root(source.get())) != SQFS_OK)
-    throw Error("cannot read the image {}: it is damaged", name.string());
-  within(fmt::format("cannot unpack {}", name.string()), [&] {
-    unpacker.directory(root, "");
-    unpacker.finish_directories();
-  });
+  within(fmt::format("cannot unpack {}", name.string()), [&] { Unpacker(source, directory).all(); });
 }
 
 fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
   const std::string wanted = identity(image);
   fs::path ready = cache / wanted;
   if (fs::is_directory(ready)) return ready;
-  std::error_code ignored;
-  fs::create_directories(cache, ignored);  // if it failed, the next step says why
+  std::error_code problem;
+  fs::create_directories(cache, problem);
+  if (problem)
+    throw Error(Failure::impossible,
+                "nothing here may mount {}, and there is no place to unpack it: cannot make {}: {}: set "
+                "LONGSHIP_STORE to a "
+                "directory of your own",
+                name.string(), cache.string(), problem.message());
   const Fd held = lock(cache / (wanted + ".lock"));
   if (fs::is_directory(ready)) return ready;  // somebody else was faster
   const fs::path aside = cache / (wanted + ".partial");

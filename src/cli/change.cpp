@@ -57,7 +57,7 @@ void add_change(Command& app, Context& context) {
   add_verb(app, context, "cancel", "End jobs, wherever they are");
   add_verb(app, context, "hold", "Keep waiting jobs from starting");
   add_verb(app, context, "release", "Let held jobs go on");
-  add_verb(app, context, "retry", "Run jobs that ended once more");
+  add_verb(app, context, "retry", "Run jobs that failed or were cancelled once more");
 }
 
 }  // namespace longship::cli

@@ -27,7 +27,7 @@ std::string date(std::int64_t seconds) {
 std::string lines(const std::map<std::string, std::string>& texts) {
   std::string all;
   for (const auto& [key, value] : texts)
-    all += fmt::format("{}{}={}", all.empty() ? "" : "\n", key, printable(value));
+    all += fmt::format("{}{}={}", all.empty() ? "" : "\n", printable(key), printable(value));
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "command.h"
 #include "formats/units.h"
 #include "installation.h"
@@ -89,6 +90,7 @@ void tell_failure(const pilot::Outcome& outcome) {
 
 void run(const Words& words, Context& context) {
   const job::Job job = job::load(words.job, words.overrides);
+  for (const auto& sentence : job::not_done_yet(job)) warn("{}", sentence);
   const pilot::Ground ground = pilot::look_at_the_ground(job);
   launch::Interruptions interruptions;
   pilot::Attempt attempt(runs_directory(words), job.name);
@@ -96,9 +98,8 @@ void run(const Words& words, Context& context) {
   failpoint("run.bundled");
   interruptions.check();
 
-  note("{}: {} rank{} on {} node{}{}", attempt.name(), ground.nodes * job.needs.ranks_per_node,
-       ground.nodes * job.needs.ranks_per_node == 1 ? "" : "s", ground.nodes, ground.nodes == 1 ? "" : "s",
-       job.image.empty() ? ", without an image" : ", in " + job.image);
+  note("{}: {} on {}{}", attempt.name(), counted(ground.nodes * job.needs.ranks_per_node, "rank"),
+       counted(ground.nodes, "node"), job.image.empty() ? ", without an image" : ", in " + job.image);
   LiveLine live;
   launch::Screen screen({.prefix = !words.no_prefix,
                          .colour = terminal(STDOUT_FILENO).colour,

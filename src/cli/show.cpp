@@ -54,7 +54,7 @@ void print_head(const formats::Value& job) {
   line("owner", text_at(job, "owner") + (text_at(job, "team").empty() ? "" : " of " + text_at(job, "team")));
   line("image", text_at(job, "image"));
   line("command", command_of(job));
-  line("size", fmt::format("{} ranks on {} nodes", number_at(job, "ranks"), number_at(job, "nodes")));
+  line("size", counted(number_at(job, "ranks"), "rank") + " on " + counted(number_at(job, "nodes"), "node"));
   line("submitted", when(number_at(job, "submitted")));
   line("started", when(number_at(job, "started")));
   line("progress", progress_of(job));
@@ -96,6 +96,15 @@ void print_events(const formats::Value& job) {
     std::printf("%s  %s\n", when(number_at(event, "at")).c_str(), text_at(event, "what").c_str());
 }
 
+// Only what would work now.
+void print_what_next(const formats::Value& job) {
+  const auto id = text_at(job, "id"), state = text_at(job, "state");
+  std::string words = "output: longship logs " + id;
+  if (state == "finished") words += "    files: longship outputs " + id;
+  if (state == "failed" || state == "cancelled") words += "    again: longship retry " + id;
+  std::printf("\n%s\n", words.c_str());
+}
+
 }  // namespace
 
 void add_show_job(Command& app, Context& context) {
@@ -115,9 +124,7 @@ void add_show_job(Command& app, Context& context) {
     print_attempts(job);
     print_outputs(job);
     print_events(job);
-    const auto id = text_at(job, "id");
-    std::printf("\nagain: longship retry %s    output: longship logs %s    files: longship outputs %s\n",
-                id.c_str(), id.c_str(), id.c_str());
+    print_what_next(job);
   };
 }
 

@@ -191,6 +191,7 @@ void print_ids(const std::vector<std::string>& ids, const Context& context) {
 
 void submit(const Words& words, Context& context) {
   const job::Job job = job::load(words.job, words.overrides);
+  for (const auto& sentence : job::not_done_yet(job)) warn("{}", sentence);
   HubClient hub(words.hub);
   bring_images(hub, job);
   const auto ids = post(hub, words, job, bring_code(hub, job));
@@ -199,8 +200,8 @@ void submit(const Words& words, Context& context) {
     return;
   }
   const int ranks = job::ranks(job.needs);
-  note("{}: {} rank{}{}", ids.size() == 1 ? ids.front() : ids.front() + " … " + ids.back(), ranks,
-       ranks == 1 ? "" : "s", job.image.empty() ? ", without an image" : ", in " + job.image);
+  note("{}: {}{}", ids.size() == 1 ? ids.front() : ids.front() + " … " + ids.back(), counted(ranks, "rank"),
+       job.image.empty() ? ", without an image" : ", in " + job.image);
   try {
     if (ids.size() == 1)
       wait_for_one(hub, words, ids.front(), context);

@@ -49,7 +49,6 @@ std::optional<Credentials> of_entry(const formats::Value& entry) {
 }
 
 std::optional<Credentials> from_helper(const std::string& helper, std::string_view registry) {
-  if (helper.empty() || helper.find('/') != std::string::npos) return {};
   const std::string host(registry);
   Command command;
   command.arguments = {"docker-credential-" + helper, "get"};
@@ -63,17 +62,13 @@ std::optional<Credentials> from_helper(const std::string& helper, std::string_vi
 }
 
 std::optional<Credentials> in_document(const formats::Value& document, std::string_view registry) {
-  if (const auto* helpers = document.find("credHelpers");
-      helpers != nullptr && helpers->is(formats::Kind::table))
-    for (const auto& entry : helpers->table())
-      if (is_for(entry.key, registry)) return from_helper(entry.value.text(), registry);
-  if (const auto* entries = document.find("auths"); entries != nullptr && entries->is(formats::Kind::table))
-    for (const auto& entry : entries->table())
-      if (is_for(entry.key, registry))
-        if (auto found = of_entry(entry.value)) return found;
-  if (const auto* keeper = document.find("credsStore"); keeper != nullptr && keeper->is(formats::Kind::text))
-    return from_helper(keeper->text(), registry);
-  return {};
+  auto entry = detail::entry_for(document, registry);
+  return entry.helper.empty() ? std::move(entry.credentials) : from_helper(entry.helper, registry);
+}
+
+// A program in the user's PATH, and nothing else.
+std::string helper_named(const std::string& name) {
+  return name.find('/') == std::string::npos ? name : std::string();
 }
 
 formats::Table without(const formats::Table& table, std::string_view registry) {
@@ -84,6 +79,20 @@ formats::Table without(const formats::Table& table, std::string_view registry) {
 }
 
 }  // namespace
+
+detail::Entry detail::entry_for(const formats::Value& document, std::string_view registry) {
+  if (const auto* helpers = document.find("credHelpers");
+      helpers != nullptr && helpers->is(formats::Kind::table))
+    for (const auto& entry : helpers->table())
+      if (is_for(entry.key, registry)) return {{}, helper_named(entry.value.text())};
+  if (const auto* entries = document.find("auths"); entries != nullptr && entries->is(formats::Kind::table))
+    for (const auto& entry : entries->table())
+      if (is_for(entry.key, registry))
+        if (auto found = of_entry(entry.value)) return {std::move(found), {}};
+  if (const auto* keeper = document.find("credsStore"); keeper != nullptr && keeper->is(formats::Kind::text))
+    return {{}, helper_named(keeper->text())};
+  return {};
+}
 
 CredentialFiles::CredentialFiles(const Environment& environment) {
   const fs::path home = variable(environment, "HOME");

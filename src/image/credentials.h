@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "formats/document.h"
 
 namespace longship::image {
 
@@ -37,6 +38,16 @@ class CredentialFiles {
   std::filesystem::path own_;
   std::vector<std::filesystem::path> files_;  // ours first
 };
+
+namespace detail {
+// What one of the files says of a registry: who we are, or which program is to be asked. Fuzzed by
+// tests/fuzz/registry_words_fuzz.cpp.
+struct Entry {
+  std::optional<Credentials> credentials;
+  std::string helper;  // docker-credential-…
+};
+[[nodiscard]] Entry entry_for(const formats::Value& document, std::string_view registry);
+}  // namespace detail
 
 [[nodiscard]] std::string base64(std::string_view bytes);
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);

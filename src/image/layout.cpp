@@ -63,7 +63,11 @@ class TarLayout final : public Layout {
     TarReader reader(*plain);
     while (const auto member = reader.next()) {
       // Layouts have a few dozen names. A whole system has many, and nothing in it is of interest here.
-      if (names_.size() > most_names && !is_layout()) break;
+      if (names_.size() > most_names) {
+        if (is_layout())
+          throw Error("it has more than {} files, too many for a layout of one image", most_names);
+        break;
+      }
       if (member->kind == Kind::file) names_.insert(member->path);
     }
     if (!is_layout()) names_.clear();
@@ -74,7 +78,7 @@ class TarLayout final : public Layout {
   }
 
  private:
-  static constexpr std::size_t most_names = 1000;
+  static constexpr std::size_t most_names = 4000;
   [[nodiscard]] bool is_layout() const {
     return names_.contains("index.json") || names_.contains("manifest.json");
   }

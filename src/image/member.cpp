@@ -7,7 +7,7 @@
 namespace longship::image {
 namespace {
 
-constexpr std::size_t longest_path = 4096;
+constexpr std::size_t longest_path = 4095;  // Linux counts the NUL at its end too
 constexpr std::size_t longest_name = 255;
 constexpr std::string_view whiteout_prefix = ".wh.";
 constexpr std::string_view aufs_prefix = ".wh..wh.";
@@ -28,6 +28,11 @@ std::string normal_path(std::string_view path) {
     normal += part;
   }
   return normal;
+}
+
+void check_link(std::string_view text) {
+  if (text.empty() || text.size() > longest_path || text.find('\0') != std::string_view::npos)
+    throw Error("the symbolic link has an impossible target");
 }
 
 bool interpret_whiteout(Member& member) {

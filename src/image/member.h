@@ -40,8 +40,12 @@ struct Member {
 
 // "usr/bin/env" for "/usr//bin/./env" or "./usr/bin/env/": relative to the image's root, nothing to resolve
 // left in it. An Error for what could lead elsewhere or cannot be a name: "..", NUL, a part of over 255
-// bytes, over 4,096 in all.
+// bytes, over 4,095 in all.
 [[nodiscard]] std::string normal_path(std::string_view path);
+
+// An Error for a text that cannot be a symbolic link's: empty, with a NUL, too long. Where it leads does not
+// matter: nothing is ever written through a link, and in a box the image is all there is.
+void check_link(std::string_view text);
 
 // A member that layers use to say that something below is gone: "a/.wh.b", "a/.wh..wh..opq". Changes kind and
 // path; false for the book-keeping of aufs, which means nothing to us.

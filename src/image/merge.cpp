@@ -13,18 +13,9 @@ namespace {
 
 using Names = decltype(Node::children);
 
-std::shared_ptr<Inode> inode_of(const Member& member) {
-  auto inode = std::make_shared<Inode>();
-  inode->kind = member.kind;
-  inode->mode = member.mode;
-  inode->mtime = member.mtime;
-  if (member.kind == Kind::symlink) inode->link = member.link;
-  for (const auto& [name, value] :
-       member.attributes)  // others mean nothing, or harm, to who has no privileges
-    if (name.starts_with("user.") && !name.starts_with("user.overlay."))
-      inode->attributes.emplace(name, value);
-  return inode;
-}
+constexpr std::uint64_t largest_file = std::uint64_t{128}
+                                       << 30;      // libsquashfs holds its blocks' sizes on the stack
+constexpr std::size_t largest_attribute = 65'536;  // Linux has no larger ones
 
 std::shared_ptr<Inode> unnamed_directory() {
   return std::make_shared<Inode>();
@@ -101,13 +92,14 @@ void add_mount_points(Node& root, ImageWriter& writer) {
 
 }  // namespace
 
-Merge::Merge(ImageWriter& writer) : writer_(writer) {
+Merge::Merge(ImageWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
   root_.inode = unnamed_directory();
 }
 
 void Merge::add_layer(Layer& layer) {
   ++layer_;
   hidden_.clear();
+  links_.clear();
   within(layer.name(), [&] {
     layer.read(*this);
     find_missing_targets(layer);
@@ -118,7 +110,10 @@ void Merge::add(const Member& member, ByteSource& content) {
   if (fetching_) return fetch(member, content);
   Node* node = place(member.path);
   if (node == nullptr) {
-    if (member.kind == Kind::file || member.kind == Kind::hard_link) hidden_.insert(member.path);
+    hold(weight_of_record + member.path.size() + member.link.size());
+    links_.erase(member.path);
+    if (member.kind == Kind::file) hidden_.insert(member.path);
+    if (member.kind == Kind::hard_link) links_.insert_or_assign(member.path, member.link);
     return;
   }
   switch (member.kind) {
@@ -150,6 +145,7 @@ Node* Merge::place(std::string_view path) {
                   printable(path.substr(0, static_cast<std::size_t>(name.data() - path.data()))));
     auto& child = node->children[std::string(name)];
     if (child == nullptr) {
+      hold(weight_of_name + weight_of_inode + name.size());  // it may become a directory without being named
       child = std::make_unique<Node>();
       child->made = layer_;
     }
@@ -158,8 +154,35 @@ Node* Merge::place(std::string_view path) {
   return node->closed < layer_ ? nullptr : node;
 }
 
+void Merge::hold(std::size_t bytes) {
+  held_ += bytes;
+  if (held_ > most_memory_)
+    throw Error("the names in the image take more than {} MiB of memory: they are too many, or too long",
+                most_memory_ >> 20);
+}
+
+std::shared_ptr<Inode> Merge::inode_of(const Member& member) {
+  auto inode = std::make_shared<Inode>();
+  inode->kind = member.kind;
+  inode->mode = member.mode;
+  inode->mtime = member.mtime;
+  if (member.kind == Kind::symlink) inode->link = member.link;
+  hold(weight_of_inode + inode->link.size());
+  for (const auto& [name, value] :
+       member.attributes) {  // others mean nothing, or harm, to who has no privileges
+    if (!name.starts_with("user.") || name.starts_with("user.overlay.")) continue;
+    if (value.size() > largest_attribute)
+      throw Error("its attribute {} has {} bytes, and Linux allows {}", printable(name), value.size(),
+                  largest_attribute);
+    hold(weight_of_attribute + 3 * (name.size() + value.size()));
+    inode->attributes.emplace(name, value);
+  }
+  return inode;
+}
+
 void Merge::add_directory(Node& node, const Member& member) {
   if (node.inode != nullptr && node.layer < layer_) return;  // the one above is the one that shows
+  links_.erase(member.path);
   node.inode = inode_of(member);
   node.layer = layer_;
 }
@@ -181,74 +204,19 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
     if (unnamed && member.kind == Kind::symlink) parents_.emplace(member.path, member.link);
     return;
   }
+  links_.erase(member.path);
   node.inode = inode_of(member);
   if (member.kind == Kind::file) fill(node.inode, member, content);
 }
 
 void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
+  if (member.size > largest_file)
+    throw Error("it has {} bytes, and a file in an image at most {}", member.size, largest_file);
   if (!FactFinder::wants(member)) return writer_.store(inode, member, content);
   const std::string bytes = read_rest(content, member.size);
   facts_.look(member.path, bytes);
   MemorySource again(bytes);
   writer_.store(inode, member, again);
-}
-
-void Merge::add_link(Node& node, const Member& member) {
-  if (member.link == member.path) throw Error("it is a hard link to itself");
-  if (!replaceable(node)) return;
-  const Node* target = find(root_, member.link);
-  if (target != nullptr && target->inode != nullptr && target->layer == layer_) {
-    if (target->is_directory()) throw Error("it is a hard link to a directory, {}", printable(member.link));
-    node.inode = target->inode;
-    return;
-  }
-  node.inode = std::make_shared<Inode>();
-  node.inode->kind = Kind::file;
-  missing_[member.link].push_back(member.path);
-}
-
-void Merge::find_missing_targets(Layer& layer) {
-  for (bool progress = true; progress && !missing_.empty();) {
-    progress = false;
-    const auto wanted = missing_;
-    for (const auto& [target, names] : wanted) {
-      const Node* node = find(root_, target);
-      if (node == nullptr || node->inode == nullptr || node->layer != layer_ || node->is_directory())
-        continue;
-      link_all(target, node->inode);
-      progress = true;
-    }
-    const bool here = std::any_of(missing_.begin(), missing_.end(),
-                                  [&](const auto& one) { return hidden_.contains(one.first); });
-    if (!here) continue;
-    const auto before = missing_;
-    fetching_ = true;
-    layer.read(*this);
-    fetching_ = false;
-    progress = missing_ != before;
-  }
-}
-
-// The second reading: only what a hard link still waits for.
-void Merge::fetch(const Member& member, ByteSource& content) {
-  if (!missing_.contains(member.path) || !hidden_.contains(member.path)) return;
-  if (member.kind == Kind::file) {
-    const auto inode = inode_of(member);
-    fill(inode, member, content);
-    link_all(member.path, inode);
-  } else if (member.kind == Kind::hard_link && member.link != member.path) {
-    auto names =
-        std::move(missing_.extract(member.path).mapped());  // a link to a link: wait for the latter's target
-    auto& others = missing_[member.link];
-    others.insert(others.end(), names.begin(), names.end());
-  }
-}
-
-void Merge::link_all(const std::string& target, const std::shared_ptr<Inode>& inode) {
-  const auto waiting = missing_.extract(target);
-  for (const auto& name : waiting.mapped())
-    if (Node* node = find(root_, name); node != nullptr && node->inode != nullptr && !node->is_directory())
-      node->inode = inode;
 }
 
 // A layer may put lib/x into what is, further down, a symbolic link lib → usr/lib, without naming lib itself:

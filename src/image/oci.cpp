@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t largest_document = 4u << 20;  // what registries allow for a manifest
 constexpr int deepest_index = 4;
+constexpr std::size_t most_layers = 1000;  // each may have to be looked for in the whole archive
 
 std::string blob_path(std::string_view digest) {
   return "blobs/sha256/" + std::string(formats::hex_of(digest));
@@ -96,13 +97,16 @@ OciImage image_of(const Layout& layout, const formats::Value& config, const std:
   const auto diff_ids = words(root == nullptr ? nullptr : root->find("diff_ids"));
   if (diff_ids.size() != blobs.size())
     throw Error("its configuration names {} layers, its manifest {}", diff_ids.size(), blobs.size());
-  for (std::size_t i = 0; i < blobs.size(); ++i)
+  if (blobs.size() > most_layers) throw Error("it has {} layers, more than {}", blobs.size(), most_layers);
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    static_cast<void>(formats::hex_of(diff_ids[i]));  // an empty one would not be compared
     image.layers.push_back(tar_layer({.name = fmt::format("layer {} of {}", i + 1, blobs.size()),
                                       .open = [&layout, path = blobs[i].path] { return layout.open(path); },
                                       .digest = blobs[i].digest,
                                       .diff_id = diff_ids[i],
                                       .repeatable = true,
                                       .progress = progress}));
+  }
   return image;
 }
 
@@ -132,6 +136,9 @@ OciImage read_docker(const Layout& layout, const BytesRead& progress) {
 }  // namespace
 
 std::string choose_manifest(const formats::Value& index) {
+  // One program would take it for this, another for that, and both for what was checked (CVE-2021-41190).
+  if (index.find("layers") != nullptr || index.find("config") != nullptr)
+    throw Error("it is both an index and a manifest, which is refused");
   std::vector<const formats::Value*> fitting;
   const formats::Fields fields(index, "");
   for (const auto& descriptor : fields.required("manifests").array())

@@ -167,7 +167,7 @@ void Registry::Parts::authorize(const net::Answer& refusal) {
     return;
   }
   if (!options.credentials)
-    throw Error("it wants a user and a password: longship image login {}", reference.registry);
+    throw Error("it wants a user and a password: longship image login {} -u USER", reference.registry);
   authorization = "Basic " + base64(options.credentials->user + ":" + options.credentials->password);
 }
 
@@ -209,7 +209,7 @@ std::string Registry::Parts::token_for(const Challenge& challenge) {
 Error Registry::Parts::refused(const net::Answer& answer, std::string_view what) const {
   const auto words = words_of(answer);
   if (answer.status == 401 || answer.status == 403)
-    return Error("{}: {}{}; longship image login {}", what,
+    return Error("{}: {}{}; longship image login {} -u USER", what,
                  options.credentials ? "it does not let this user in" : "it wants to know who asks",
                  words.empty() ? "" : " (" + words + ")", reference.registry);
   if (answer.status == 404)

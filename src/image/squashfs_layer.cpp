@@ -12,7 +12,10 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -36,7 +39,34 @@ Squash<Object> made(Object* object) {
   return Squash<Object>(object);
 }
 
-constexpr int deepest = 2048;  // no path that fits into 4,096 bytes is deeper; a damaged file could loop
+// What a stranger's file may ask for.
+constexpr std::size_t largest_attributes = std::size_t{1} << 20;  // of one member, as in a tar
+constexpr std::uint64_t largest_layer = std::uint64_t{1} << 40;   // unpacked
+
+// The library unpacks what it finds in metadata, such as the list of a file's blocks, into memory, as much as
+// the file says there is: a few megabytes can stand for gigabytes. So much is enough for a file of terabytes.
+class MeteredCompressor final : public sqfs_compressor_t {
+ public:
+  explicit MeteredCompressor(sqfs_compressor_t& inner) : sqfs_compressor_t(inner), inner_(inner) {
+    sqfs_compressor_t::do_block = [](sqfs_compressor_t* self, const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out,
+                                     sqfs_u32 room) {
+      return static_cast<MeteredCompressor*>(self)->unpack(in, size, out, room);
+    };
+  }
+  void start_anew() { left_ = most; }
+
+ private:
+  static constexpr std::int64_t most = std::int64_t{64} << 20;
+
+  sqfs_s32 unpack(const sqfs_u8* in, sqfs_u32 size, sqfs_u8* out, sqfs_u32 room) {
+    const sqfs_s32 made = inner_.do_block(&inner_, in, size, out, room);
+    left_ -= std::max<sqfs_s32>(made, 0);
+    return left_ < 0 ? SQFS_ERROR_OVERFLOW : made;
+  }
+
+  sqfs_compressor_t& inner_;
+  std::int64_t left_ = most;
+};
 
 class Reader {
  public:
@@ -45,20 +75,22 @@ class Reader {
     require(sqfs_super_read(&super_, &file_));
     compressor_ =
         make_compressor(static_cast<SQFS_COMPRESSOR>(super_.compression_id), super_.block_size, true);
-    directories_ = made(sqfs_dir_reader_create(&super_, compressor_.get(), &file_, 0));
+    metered_.emplace(*compressor_);
+    directories_ = made(sqfs_dir_reader_create(&super_, &*metered_, &file_, 0));
     data_ = made(sqfs_data_reader_create(&file_, super_.block_size, compressor_.get(), 0));
     require(sqfs_data_reader_load_fragment_table(data_.get(), &super_));
     if ((super_.flags & SQFS_FLAG_NO_XATTRS) != 0 || super_.xattr_id_table_start == ~sqfs_u64{0}) return;
     attributes_ = made(sqfs_xattr_reader_create(0));
-    require(sqfs_xattr_reader_load(attributes_.get(), &super_, &file_, compressor_.get()));
+    require(sqfs_xattr_reader_load(attributes_.get(), &super_, &file_, &*metered_));
   }
 
   void read(MemberSink& sink) {
     sqfs_inode_generic_t* root = nullptr;
     require(sqfs_dir_reader_get_root_inode(directories_.get(), &root));
     const Freed<sqfs_inode_generic_t> owner(root);
+    if (!is_directory(*root)) throw Error("its root is not a directory: it is damaged");
     emit("", *root, sink);
-    read_directory("", *root, sink, 0);
+    read_directory("", *root, sink);
   }
 
  private:
@@ -87,9 +119,11 @@ class Reader {
   };
 
   // The reader has one position: a directory is listed whole before its subdirectories are.
-  void read_directory(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink,
-                      int depth) {
-    if (depth > deepest) throw Error("its directories do not end: it is damaged");
+  void read_directory(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink) {
+    // A directory has one name. In a file that says otherwise one could lie in itself, or hold another twice,
+    // and that one a third, and so on.
+    if (!directories_seen_.insert(inode.base.inode_number).second)
+      throw Error("{} is the same directory as another: it is damaged", printable(path));
     std::vector<Entry> subdirectories;
     require(sqfs_dir_reader_open_dir(directories_.get(), &inode, 0));
     for (;;) {
@@ -102,6 +136,7 @@ class Reader {
       if (name == "." || name == ".." || name.find('/') != std::string_view::npos)
         throw Error("it has an impossible name, {}: it is damaged", printable(name));
       const std::string full = normal_path(path.empty() ? std::string(name) : path + "/" + std::string(name));
+      metered_->start_anew();
       sqfs_inode_generic_t* child = nullptr;
       require(sqfs_dir_reader_get_inode(directories_.get(), &child));
       Freed<sqfs_inode_generic_t> owner(child);
@@ -113,7 +148,7 @@ class Reader {
     }
     for (const auto& [full, child] : subdirectories) {
       emit(full, *child, sink);
-      read_directory(full, *child, sink, depth + 1);
+      read_directory(full, *child, sink);
     }
   }
 
@@ -122,14 +157,16 @@ class Reader {
   }
 
   void emit(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink) {
-    Member member;
-    member.path = path;
-    member.mode = inode.base.mode & 07777u;
-    member.mtime = inode.base.mod_time;
-    member.attributes = attributes_of(inode);
-    describe(member, inode);
-    Content content(*this, inode);
-    sink.add(member, content);
+    within("member " + printable(path), [&] {
+      Member member;
+      member.path = path;
+      member.mode = inode.base.mode & 07777u;
+      member.mtime = inode.base.mod_time;
+      member.attributes = attributes_of(inode);
+      describe(member, inode);
+      Content content(*this, inode);
+      sink.add(member, content);
+    });
   }
 
   void describe(Member& member, const sqfs_inode_generic_t& inode) {
@@ -142,6 +179,7 @@ class Reader {
       case SQFS_INODE_EXT_SLINK:
         member.kind = Kind::symlink;
         member.link.assign(reinterpret_cast<const char*>(inode.extra), inode.data.slink.target_size);
+        check_link(member.link);
         return;
       case SQFS_INODE_FIFO:
       case SQFS_INODE_EXT_FIFO:
@@ -165,6 +203,8 @@ class Reader {
     require(sqfs_inode_get_file_size(&inode, &size));
     member.kind = Kind::file;
     member.size = size;
+    if (size > largest_layer - bytes_) throw Error("it unpacks to more than {} bytes", largest_layer);
+    bytes_ += size;
     if (share_blocks_) member.stored = &inode;
     if (inode.base.type != SQFS_INODE_EXT_FILE || inode.data.file_ext.nlink < 2) return;
     const auto [first, is_first] = first_names_.emplace(inode.base.inode_number, member.path);
@@ -182,6 +222,7 @@ class Reader {
     sqfs_xattr_id_t where{};
     require(sqfs_xattr_reader_get_desc(attributes_.get(), index, &where));
     require(sqfs_xattr_reader_seek_kv(attributes_.get(), &where));
+    std::size_t bytes = 0;
     for (sqfs_u32 i = 0; i < where.count; ++i) {
       sqfs_xattr_entry_t* raw_key = nullptr;
       require(sqfs_xattr_reader_read_key(attributes_.get(), &raw_key));
@@ -189,8 +230,11 @@ class Reader {
       sqfs_xattr_value_t* raw_value = nullptr;
       require(sqfs_xattr_reader_read_value(attributes_.get(), raw_key, &raw_value));
       const Freed<sqfs_xattr_value_t> value(raw_value);
-      found.emplace(reinterpret_cast<const char*>(raw_key->key),
-                    std::string(reinterpret_cast<const char*>(raw_value->value), raw_value->size));
+      const std::string name(reinterpret_cast<const char*>(raw_key->key));
+      bytes += name.size() + raw_value->size;
+      if (bytes > largest_attributes)
+        throw Error("its extended attributes have more than {} bytes", largest_attributes);
+      found.emplace(name, std::string(reinterpret_cast<const char*>(raw_value->value), raw_value->size));
     }
     return found;
   }
@@ -200,10 +244,13 @@ class Reader {
   bool share_blocks_;
   sqfs_super_t super_{};
   Squash<sqfs_compressor_t> compressor_;
+  std::optional<MeteredCompressor> metered_;  // for metadata
   Squash<sqfs_dir_reader_t> directories_;
   Squash<sqfs_data_reader_t> data_;
   Squash<sqfs_xattr_reader_t> attributes_;
   std::unordered_map<std::uint32_t, std::string> first_names_;
+  std::unordered_set<std::uint32_t> directories_seen_;
+  std::uint64_t bytes_ = 0;
 };
 
 class SquashfsLayer final : public Layer {

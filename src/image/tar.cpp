@@ -146,9 +146,11 @@ void TarReader::skip_content() {
   drain(content_);
 }
 
-std::string TarReader::extension_text(std::uint64_t size) {
-  if (size > largest_extension)
-    throw Error("an extended header of {} bytes is larger than the {} allowed", size, largest_extension);
+std::string TarReader::extension_text(std::uint64_t size, std::size_t before) {
+  if (size > largest_extension - before)
+    throw Error("{}extended headers of {} bytes are larger than the {} allowed",
+                current_.empty() ? "" : "after member " + printable(current_) + ": ", before + size,
+                largest_extension);
   left_ = size;
   padding_ = (block_size - size % block_size) % block_size;
   std::string text = read_rest(content_, largest_extension);
@@ -204,10 +206,10 @@ Member TarReader::member_of(const Block& block, Extension& extension) {
     member.attributes = std::move(extension.attributes);
     const std::string link = extension.link ? *extension.link : std::string(text_of(field(block, 157, 100)));
     if (member.kind == Kind::hard_link) member.link = normal_path(link);
-    if (member.kind == Kind::symlink) member.link = link;
-    if (member.kind == Kind::symlink &&
-        (link.empty() || link.size() > 4095 || link.find('\0') != std::string::npos))
-      throw Error("the symbolic link has an impossible target");
+    if (member.kind == Kind::symlink) {
+      check_link(link);
+      member.link = link;
+    }
     if (member.kind == Kind::file) {
       const std::int64_t said = number_of(field(block, 124, 12), "size");
       if (said < 0) throw Error("its size is negative");
@@ -237,7 +239,8 @@ std::optional<Member> TarReader::next() {
     if (is_extension(type)) {
       const std::int64_t size = number_of(field(block, 124, 12), "size");
       if (size < 0) throw Error("an extended header has a negative size");
-      const std::string text = extension_text(static_cast<std::uint64_t>(size));
+      const std::string text = extension_text(static_cast<std::uint64_t>(size), extension.bytes);
+      extension.bytes += text.size();
       // A global header describes the archive (git puts a commit there): nothing in it is about an image.
       if (type == 'x') within("after member " + printable(current_), [&] { apply_pax(extension, text); });
       if (type == 'L') extension.path = text_of(text);

@@ -21,7 +21,8 @@ namespace longship::image {
 
 class TarReader {
  public:
-  static constexpr std::size_t largest_extension = std::size_t{1} << 20;  // a pax header or GNU long name
+  // Of all pax headers and GNU long names of one member.
+  static constexpr std::size_t largest_extension = std::size_t{1} << 20;
 
   explicit TarReader(ByteSource& source) : source_(source), content_(*this) {}
   TarReader(const TarReader&) = delete;
@@ -58,11 +59,12 @@ class TarReader {
     std::optional<std::uint64_t> size;
     std::optional<std::int64_t> mtime;
     Attributes attributes;
+    std::size_t bytes = 0;
   };
 
   [[nodiscard]] bool read_block(Block& block);  // false at the end
   void skip_content();
-  [[nodiscard]] std::string extension_text(std::uint64_t size);
+  [[nodiscard]] std::string extension_text(std::uint64_t size, std::size_t before);
   static void apply_pax(Extension& extension, std::string_view text);
   [[nodiscard]] Member member_of(const Block& block, Extension& extension);
 

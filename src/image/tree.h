@@ -28,6 +28,7 @@ struct Inode {
   std::string link;  // a symlink's text
   Attributes attributes;
   sqfs_inode_generic_t* data = nullptr;  // of a file: where its blocks are; made by SquashfsWriter::store
+  bool awaited = false;                  // stands for a hard link whose target has not come yet
 
   // For the writing of the inode table.
   std::uint32_t names = 0, number = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job.h"
 
+#include <fmt/core.h>
+
 #include "base/file.h"
 #include "formats/document.h"
 #include "formats/units.h"
@@ -126,6 +128,18 @@ std::string to_json(const Job& job) {
 
 Job from_json(std::string_view text, std::string_view origin) {
   return read_job(formats::parse_json(text, origin, limits), nullptr);
+}
+
+std::vector<std::string> not_done_yet(const Job& job) {
+  std::vector<std::string> sentences;
+  for (const auto& data : job.data)
+    if (data.stage != Stage::none)
+      sentences.push_back(fmt::format("data {}: stage = \"{}\" does nothing yet, it is read where it lies",
+                                      data.dataset, name_of(data.stage)));
+  if (!job.outputs.into.empty())
+    sentences.push_back(
+        fmt::format("outputs.into = \"{}\" does nothing yet, outputs stay with the job", job.outputs.into));
+  return sentences;
 }
 
 }  // namespace longship::job

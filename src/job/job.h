@@ -42,6 +42,10 @@ struct Outputs {
   std::string into;               // a dataset; empty: beside the job
 };
 
+struct Job;
+// What the job asks for that nothing acts on yet, a sentence each: to be told to whoever starts it.
+[[nodiscard]] std::vector<std::string> not_done_yet(const Job& job);
+
 struct Retry {
   int crashes = 0;
 };

@@ -2,7 +2,6 @@
 #include "across.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "engine_start.h"
 #include "frames.h"
 #include "poll.h"
+#include "reception.h"
 
 namespace longship::launch {
 namespace {
@@ -94,7 +94,7 @@ Command command_of(const Starter& starter, const Pipe& input, const Pipe& output
   Command command;
   command.arguments = starter.command;
   command.environment = current_environment();
-  if (!starter.meeting_path.empty()) (*command.environment)["LONGSHIP_LAUNCHER"] = starter.meeting_path;
+  if (!starter.meeting_name.empty()) (*command.environment)["LONGSHIP_LAUNCHER"] = starter.meeting_name;
   command.input = input.read.get();
   command.output = output.write.get();
   command.errors = errors.write.get();
@@ -129,9 +129,8 @@ void Across::open_channel(Fd input, Fd output) {
   channels_.back()->orders.add(ordered_);
 }
 
-// Only our own processes can reach the socket: its directory is closed to others.
 void Across::admit() {
-  Fd connection(::accept4(meeting_, nullptr, nullptr, SOCK_CLOEXEC));
+  Fd connection = admit_helper(meeting_);
   if (connection) open_channel(std::move(connection), {});
 }
 

@@ -17,10 +17,10 @@ namespace longship::launch {
 // The same with another program that starts the helpers.
 struct Starter {
   std::vector<std::string> command;
-  // A listening socket, to which each helper comes, and its path as they see it. Without one all of them
-  // speak through the program's own input and output.
+  // A listening socket, to which each helper comes, and its name (reception.h). Without one all of them speak
+  // through the program's own input and output.
   int meeting = -1;
-  std::string meeting_path = {};
+  std::string meeting_name = {};
   std::string name = {};  // for messages; empty: the command's
 };
 [[nodiscard]] Result run_helpers(const Plan& plan, const Starter& starter, Screen& screen,

@@ -136,6 +136,7 @@ Engine engine_named(std::string_view name, std::string_view origin) {
   for (const Engine engine : engines)
     if (name_of(engine) == name) return engine;
   std::vector<std::string> known;
+  known.reserve(engines.size());
   for (const Engine engine : engines) known.emplace_back(name_of(engine));
   throw Error(Failure::usage, "{}: there is no engine \"{}\"{} (there are: {})", origin, printable(name),
               suggestion(name, known), join(known, ", "));

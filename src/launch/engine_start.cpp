@@ -109,6 +109,7 @@ EngineBox box_here(const Start& start) {
 
 [[noreturn]] void become(const fs::path& program, const std::vector<std::string>& words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
@@ -134,12 +135,11 @@ std::vector<std::string> helper_inside(const std::vector<std::string>& helper) {
 }
 
 std::vector<std::string> through_engine(const Plan& plan, const std::vector<std::string>& helper,
-                                        const std::vector<box::Bind>& more, std::vector<std::string> inner) {
+                                        std::vector<std::string> inner) {
   Start start{*plan.box, plan.gpus_per_rank > 0};
   auto& binds = start.box.spec.binds;
   binds.push_back({fs::path(helper.at(0)).parent_path(), helper_in_the_box, true});
   if (!plan.output.empty()) binds.push_back({plan.output, plan.output});
-  binds.insert(binds.end(), more.begin(), more.end());
   start.box.spec.join.clear();
   std::vector<std::string> words = {helper[0], "launch", "--through-engine", to_json(start), "--"};
   if (inner.empty()) inner = helper_inside(helper);
@@ -152,9 +152,9 @@ Result run_in_engine(const Plan& plan, const std::vector<std::string>& helper, S
   check_engine(plan.box->engine);
   const Reception reception;
   Starter starter;
-  starter.command = through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}});
+  starter.command = through_engine(plan, helper);
   starter.meeting = reception.socket.get();
-  starter.meeting_path = Reception::socket_in_the_box;
+  starter.meeting_name = reception.name;
   starter.name = name_of(plan.box->engine);
   return run_helpers(plan, starter, screen, surroundings);
 }

@@ -32,7 +32,6 @@ void check_engine(Engine engine);
 // the helper, which `helper` starts outside.
 [[nodiscard]] std::vector<std::string> through_engine(const Plan& plan,
                                                       const std::vector<std::string>& helper,
-                                                      const std::vector<box::Bind>& more = {},
                                                       std::vector<std::string> inner = {});
 [[nodiscard]] std::vector<std::string> helper_inside(const std::vector<std::string>& helper);
 

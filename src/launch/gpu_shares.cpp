@@ -66,9 +66,9 @@ std::vector<std::string> gpus_of_rank(const std::vector<std::string>& given, int
   const auto begin = static_cast<std::size_t>(rank) * size;
   if (begin + size > given.size())
     throw Error(Failure::impossible,
-                "rank {} of this node is to have {} GPU{}, and all that was given here are {}: ask the batch "
+                "rank {} of this node is to have {}, and all that was given here are {}: ask the batch "
                 "system for more (--gres=gpu:N), or start fewer ranks on a node",
-                rank, each, each == 1 ? "" : "s", given.empty() ? "none" : printable(join(given, ", ")));
+                rank, counted(each, "GPU"), given.empty() ? "none" : printable(join(given, ", ")));
   const auto from = given.begin() + static_cast<std::ptrdiff_t>(begin);
   return {from, from + each};
 }

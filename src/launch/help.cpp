@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The helper on a node, from its first line of input to its last word.
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -16,6 +13,7 @@
 #include "frames.h"
 #include "launch.h"
 #include "poll.h"
+#include "reception.h"
 
 namespace longship::launch {
 namespace {
@@ -108,17 +106,12 @@ void prepare_box(Plan& plan) {
 
 // With several helpers on a machine the starter's pipes would mix what they say.
 void come_to_the_launcher() {
-  const auto path = variable("LONGSHIP_LAUNCHER");
-  if (path.empty()) return;
+  const auto name = variable("LONGSHIP_LAUNCHER");
+  if (name.empty()) return;
   ::unsetenv("LONGSHIP_LAUNCHER");  // for us, not for what the ranks may launch
-  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  if (path.size() >= sizeof at.sun_path) throw Error("LONGSHIP_LAUNCHER is too long: {}", path);
-  std::memcpy(at.sun_path, path.c_str(), path.size());
-  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-      ::dup2(socket.get(), 0) < 0 || ::dup2(socket.get(), 1) < 0)
-    throw Error::from_errno(errno, "cannot reach the launcher at {}", path);
+  const Fd socket = reach_launcher(name);
+  if (::dup2(socket.get(), 0) < 0 || ::dup2(socket.get(), 1) < 0)
+    throw Error::from_errno(errno, "cannot use the connection to the launcher");
 }
 
 Ended run_ranks(const Plan& plan, const Part& part, Orders& orders, Interruptions& interruptions,

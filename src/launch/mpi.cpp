@@ -82,9 +82,8 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
-// `longship box` with all that the plan's box has, and the place where we are reached.
-std::vector<std::string> box_around(const Plan& plan, const std::vector<std::string>& helper,
-                                    const Reception& reception) {
+// `longship box` with all that the plan's box has, and the helper.
+std::vector<std::string> box_around(const Plan& plan, const std::vector<std::string>& helper) {
   const auto& spec = plan.box->spec;
   std::vector<std::string> words = {helper.at(0), "box"};
   const auto bind = [&](const fs::path& from, const fs::path& to, bool read_only) {
@@ -92,7 +91,6 @@ std::vector<std::string> box_around(const Plan& plan, const std::vector<std::str
   };
   for (const auto& one : spec.binds)
     if (!one.optional || fs::exists(one.from)) bind(one.from, one.to, one.read_only);
-  bind(reception.directory.path(), Reception::in_the_box, false);
   bind(fs::path(helper.at(0)).parent_path(), helper_in_the_box, true);
   for (const auto& [name, value] : plan.box->environment) add(words, "--env", name + "=" + value);
   if (!spec.home) words.emplace_back("--no-home");
@@ -111,19 +109,17 @@ Result run_by_mpiexec_in_the_box(Plan plan, const std::string& family, std::vect
   if (uses_engine(plan)) {
     auto inner = mpiexec;
     append(inner, helper_inside(helper));
-    const auto words =
-        through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}}, inner);
-    return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box, "mpiexec"}, screen,
+    const auto words = through_engine(plan, helper, inner);
+    return run_helpers(plan, {words, reception.socket.get(), reception.name, "mpiexec"}, screen,
                        surroundings);
   }
-  auto words = box_around(plan, helper, reception);
+  auto words = box_around(plan, helper);
   append(words, mpiexec);
   helper[0] = fs::path(helper_in_the_box) / fs::path(helper[0]).filename();
   append(words, helper);
   plan.environment.insert(plan.box->environment.begin(), plan.box->environment.end());
   plan.box.reset();  // the helpers are inside already
-  return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box}, screen,
-                     surroundings);
+  return run_helpers(plan, {words, reception.socket.get(), reception.name}, screen, surroundings);
 }
 
 Result run_on_this_machine(const Plan& plan, const std::string& wanted,
@@ -145,12 +141,11 @@ Result run_on_this_machine(const Plan& plan, const std::string& wanted,
   const Reception reception;
   auto words = detail::mpiexec(program, family, plan.size(), ::geteuid() == 0);
   if (uses_engine(plan)) {
-    append(words, through_engine(plan, helper, {{reception.directory.path(), Reception::in_the_box}}));
-    return run_helpers(plan, {words, reception.socket.get(), Reception::socket_in_the_box}, screen,
-                       surroundings);
+    append(words, through_engine(plan, helper));
+    return run_helpers(plan, {words, reception.socket.get(), reception.name}, screen, surroundings);
   }
   append(words, helper);
-  return run_helpers(plan, {words, reception.socket.get(), reception.path()}, screen, surroundings);
+  return run_helpers(plan, {words, reception.socket.get(), reception.name}, screen, surroundings);
 }
 
 // Without an image only the program itself can tell: by the library it is linked with.

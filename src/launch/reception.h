@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place on this machine where helpers reach their launcher, which nobody else can enter.
+// A place on this machine where helpers reach their launcher, also from a box or an engine's container: a
+// socket whose name is the kernel's alone (unix(7), "abstract"). No file is left, whoever is killed, and
+// nothing has to be let in. Everybody may knock, so both sides look who the other is.
 #pragma once
+#include <string>
+
 #include "base/fd.h"
-#include "base/file.h"
 
 namespace longship::launch {
 
 struct Reception {
   Reception();
-  TemporaryDirectory directory{"longship-launch"};
+  std::string name;  // random
   Fd socket;
-  [[nodiscard]] std::filesystem::path path() const { return directory.path() / "socket"; }
-
-  // Where it is to be bound in a box or container, and how it is reached there.
-  static constexpr const char* in_the_box = "/run/longship/launcher";
-  static constexpr const char* socket_in_the_box = "/run/longship/launcher/socket";
 };
+
+// For the launcher: the next that came, if it is the user's own.
+[[nodiscard]] Fd admit_helper(int reception);
+// For a helper. Error if nobody is there, or somebody else.
+[[nodiscard]] Fd reach_launcher(const std::string& name);
 
 // The directory of the helper's program in a box or container.
 inline constexpr const char* helper_in_the_box = "/run/longship/bin";

@@ -34,6 +34,11 @@ bool is_host(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_plain(c) || c == ':'; });
 }
 
+// What a server names ends up in requests: no line of its own may come with it.
+bool is_path(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c <= ' ') || c == '\x7f'; });
+}
+
 }  // namespace
 
 std::string Address::authority() const {
@@ -63,7 +68,7 @@ Address parse_address(std::string_view url) {
   }
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   address.host = rest;
-  if (!is_host(address.host) || !is_port(address.port))
+  if (!is_host(address.host) || !is_port(address.port) || !is_path(address.path))
     throw Error(Failure::usage, "{} is not an address: expected http://HOST:PORT", printable(url));
   return address;
 }

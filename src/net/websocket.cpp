@@ -56,14 +56,12 @@ class WebSocketFrames final : public FrameStream {
         socket_(AnyStream(io_.get_executor())),
         more_(io_),
         readable_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    auto opened = asio::co_spawn(io_, handshake(), asio::use_future);
+    auto opened = asio::co_spawn(io_, open_or_say_why(), asio::use_future);
     thread_ = std::thread([this] { io_.run(); });
-    try {
-      within("cannot reach the hub at " + url, [&] { opened.get(); });
-    } catch (...) {
+    if (const auto problem = opened.get(); !problem.empty()) {
       io_.stop();
       thread_.join();
-      throw;
+      throw Error("cannot reach the hub at {}: {}", url, problem);
     }
     open_ = true;
     asio::co_spawn(io_, read(), [](std::exception_ptr) {});
@@ -109,6 +107,16 @@ class WebSocketFrames final : public FrameStream {
   void close() override { end(""); }
 
  private:
+  // As text: an exception would belong to two threads at once.
+  awaitable<std::string> open_or_say_why() {
+    try {
+      co_await handshake();
+      co_return "";
+    } catch (const std::exception& problem) {
+      co_return problem.what();
+    }
+  }
+
   awaitable<void> handshake() {
     auto& stream = socket_.next_layer();
     auto& connection = stream.next_layer();

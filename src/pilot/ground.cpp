@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "fit/fit.h"
 #include "launch/allocation.h"
 #include "launch/engine_start.h"
@@ -66,8 +67,8 @@ void find_nodes(const job::Job& job, Ground& ground) {
   ground.nodes = allocation->nodes;
   ground.across = !allocation->here;
   if (wanted != allocation->nodes)
-    note("the job asks for {} node{}, the allocation has {}: all of them are used", wanted,
-         wanted == 1 ? "" : "s", allocation->nodes);
+    note("the job asks for {}, the allocation has {}: all of them are used", counted(wanted, "node"),
+         allocation->nodes);
 }
 
 // What is asked for and not there is said, not silently left out.
@@ -82,8 +83,8 @@ void check_kind(const job::Job& job) {
   if (job.launch == job::Launch::spark)
     throw Error(Failure::impossible, "launch = \"spark\" is not there yet");
   if (job.needs.gpus_per_rank > 0 && !launch::are_gpus_here())
-    throw Error(Failure::impossible, "the job needs {} GPU{} per rank, and this machine has none",
-                job.needs.gpus_per_rank, job.needs.gpus_per_rank == 1 ? "" : "s");
+    throw Error(Failure::impossible, "the job needs {} per rank, and this machine has none",
+                counted(job.needs.gpus_per_rank, "GPU"));
 }
 
 // Its program is looked for before anything is made; on the other nodes it says for itself if it is not

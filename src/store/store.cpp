@@ -68,7 +68,8 @@ Error Store::not_found(std::string_view name) const {
   std::string known = suggestion(name, names);
   if (known.empty() && !names.empty()) known = " (there are: " + join(names, ", ") + ")";
   return Error(
-      "there is no image \"{}\" in {}{}; \"longship image bootstrap\", \"build\" or \"import\" make one",
+      "there is no image \"{}\" in {}{}; \"longship image bootstrap\", \"build\", \"import\" or \"pull\" "
+      "make one",
       name, where_.string(), known);
 }
 

@@ -83,6 +83,12 @@ TEST(TomlTest, KeysWithVeryManyDotsDoNotOverflowTheStack) {
   }
 }
 
+// Found by the fuzzer: the library's own asserts do not hold for these.
+TEST(TomlTest, WhatConfusesTheParserIsNoMoreThanWrong) {
+  for (const char* text : {"[: needs]\n", "[", "[\n", "\xe3\x80\x85 = 1\n", "\xc3\xa9 = 1\n"})
+    EXPECT_THAT(message_of([&] { (void)parse_toml(text, "x.toml"); }), HasSubstr("x.toml:")) << text;
+}
+
 TEST(TomlTest, DotsInTextsAndCommentsAreNoKeys) {
   const auto dots = std::string(1000, '.');
   const auto document = parse_toml("a = \"" + dots + "\\\"" + dots + "\" # " + dots + "\nb = '''" + dots +

@@ -2,17 +2,10 @@
 // Layers into a SquashFS file, which squashfs-tools' own unsquashfs then reads.
 #include "image/merge.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "base/process.h"
-#include "base/text.h"
-#include "image/layer_of.h"
-#include "image/make.h"
-#include "image/squashfs_writer.h"
+#include "image/merged.h"
 #include "image/tar_builder.h"
 
 namespace longship::image {
@@ -20,47 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class MergeTest : public testing::Test {
- protected:
-  // The lowest first, as in a manifest.
-  std::filesystem::path merge(const std::vector<std::string>& archives) {
-    const auto path = directory_.path() / ("image" + std::to_string(++count_));
-    const Fd fd = open_file(path, O_RDWR | O_CREAT | O_EXCL);
-    SquashfsWriter writer(fd.get());
-    Merge all(writer);
-    for (auto archive = archives.rbegin(); archive != archives.rend(); ++archive)
-      all.add_layer(*layer(*archive));
-    (void)all.finish();
-    return path;
-  }
-  std::string error_of(const std::vector<std::string>& archives) {
-    try {
-      merge(archives);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-  static std::string list(const std::filesystem::path& image) {
-    return output_of(
-        {.arguments = {"unsquashfs", "-lln", image.string()}, .environment = {}, .directory = {}});
-  }
-  static bool has(const std::filesystem::path& image, const std::string& name) {
-    const std::string text = list(image);
-    for (const auto line : split(text, '\n'))
-      if (line.ends_with("squashfs-root/" + name) ||
-          line.find("squashfs-root/" + name + " -> ") != std::string_view::npos)
-        return true;
-    return false;
-  }
-  static std::string content(const std::filesystem::path& image, const std::string& name) {
-    return output_of(
-        {.arguments = {"unsquashfs", "-cat", image.string(), name}, .environment = {}, .directory = {}});
-  }
-
-  TemporaryDirectory directory_;
-  int count_ = 0;
-};
+class MergeTest : public Merged {};
 
 TEST_F(MergeTest, UpperFilesHideLowerOnes) {
   const auto image = merge(

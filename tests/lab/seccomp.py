@@ -5,14 +5,25 @@ import ctypes
 import os
 
 
-def forbid(call, answer):
-    """Something to do in a child: a system call gets this answer from then on."""
+class Comparison(ctypes.Structure):
+    _fields_ = [("argument", ctypes.c_uint), ("how", ctypes.c_int), ("value", ctypes.c_uint64), ("more", ctypes.c_uint64)]
+
+
+EQUAL = 4
+
+
+def forbid(calls, answer, **arguments):
+    """Something to do in a child: a system call, or each of a list, gets this answer from then on. a3=5: only if its fourth
+    argument is 5."""
     def install():
         library = ctypes.CDLL("libseccomp.so.2")
         library.seccomp_init.restype = ctypes.c_void_p
         rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
-        number = library.seccomp_syscall_resolve_name(call)
-        library.seccomp_rule_add(rules, 0x00050000 | answer, number, 0)
+        compared = (Comparison * len(arguments))(
+            *[Comparison(int(name[1:]), EQUAL, value, 0) for name, value in arguments.items()])
+        for call in [calls] if isinstance(calls, bytes) else calls:
+            number = library.seccomp_syscall_resolve_name(call)
+            library.seccomp_rule_add_array(rules, 0x00050000 | answer, number, len(arguments), compared)
         if library.seccomp_load(rules) != 0:
             os._exit(99)
     return install

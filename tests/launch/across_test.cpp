@@ -3,17 +3,15 @@
 #include "launch/across.h"
 
 #include <gmock/gmock.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "expect.h"
+#include "launch/reception.h"
 
 namespace longship::launch {
 namespace {
@@ -62,15 +60,8 @@ class AcrossTest : public testing::Test {
   // Each helper comes to a socket.
   Launched launch_tasks(Plan plan) {
     plan.mpi = true;
-    const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    const auto path = (directory_.path() / "socket").string();
-    std::memcpy(at.sun_path, path.c_str(), path.size());
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-        ::listen(socket.get(), 8) != 0)
-      throw Error("no socket");
-    return launch(plan, {shell(two_tasks), socket.get(), path});
+    const Reception reception;
+    return launch(plan, {shell(two_tasks), reception.socket.get(), reception.name});
   }
 
   bool checkpoint = false;

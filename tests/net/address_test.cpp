@@ -35,8 +35,9 @@ TEST(AddressTest, SixthVersionsAddressesHaveBrackets) {
 TEST(AddressTest, WhatIsNoAddressIsNamed) {
   EXPECT_EQ(message_of([] { static_cast<void>(parse_address("127.0.0.1:8470")); }),
             "127.0.0.1:8470 is not an address: it begins with http:// or https://");
-  for (const auto* wrong : {"http://", "http://a b", "http://host:0", "http://host:99999", "http://host:x",
-                            "http://user@host", "http://host\r\nX: y"})
+  for (const auto* wrong :
+       {"http://", "http://a b", "http://host:0", "http://host:99999", "http://host:x", "http://user@host",
+        "http://host\r\nX: y", "http://host/a\r\nX: y", "http://host/a b"})
     EXPECT_NE(message_of([&] { static_cast<void>(parse_address(wrong)); }).find("expected http://HOST:PORT"),
               std::string::npos)
         << wrong;

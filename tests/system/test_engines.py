@@ -15,7 +15,7 @@ from conftest import LAB, PROGRAM, needs
 from images import STORE, mpi_ring
 from processes import kill, marked_processes
 from slurm_lab import slurm
-from test_mpi import ONE_HOST
+from test_mpi import LIBRARIES, LOADED, ONE_HOST
 
 pytestmark = [needs("busybox", "mksquashfs")]
 
@@ -89,8 +89,6 @@ def test_kill_9_of_the_launcher_ends_the_ranks(ready, engine):
     assert process.stdout.readline() == "up\n", process.stderr.read()
     process.send_signal(signal.SIGKILL)  # nothing_stays_behind looks for the rest
     process.wait()
-    for left in (ready.directory / "tmp").glob("longship-launch*"):
-        shutil.rmtree(left)  # the socket's directory, whose owner was killed
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -105,24 +103,48 @@ def test_a_job_runs_and_its_outputs_are_kept(ready, job, engine):
     assert (path.parent / "runs" / "sea-1" / "model.txt").read_text() == "done\n"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_pilot_of_a_site_with_an_engine(ready, tmp_path, engine):
-    """Hub and agent are played and real; the pilot finds the engine in its order."""
-    spool = tmp_path / "spool"
-    file = tmp_path / "site.toml"
-    store = ready.environment["LONGSHIP_STORE"]
-    file.write_text(f'version = 1\nname = "here"\nbatch = "local"\nspool = "{spool}"\nstore = "{store}"\n'
+def play_hub(ready, tmp_path, engine, script):
+    """Hub and agent, played and real, of a site with this engine; it is given a job."""
+    file, store = tmp_path / "site.toml", ready.environment["LONGSHIP_STORE"]
+    file.write_text(f'version = 1\nname = "here"\nbatch = "local"\nspool = "{tmp_path}/spool"\nstore = "{store}"\n'
                     f'engine = "{engine}"\n[node]\narch = "{os.uname().machine}"\ncores = 4\nmemory = "4GiB"\n'
                     f'[[queue]]\nname = "batch"\n')
     hub = PlayedHub(ready, file)
     record = Path(store, "images", "tiny.json").read_text()
-    work = assignment("sea-1.1", f"{PLACE} > out.txt", image="tiny", outputs={"keep": ["out.txt"]})
+    work = assignment("sea-1.1", script, image="tiny", outputs={"keep": ["*.txt"]})
     hub.welcome(assignments=[work | {"image": record}])
+    return hub
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_pilot_of_a_site_with_an_engine(ready, tmp_path, engine):
+    hub = play_hub(ready, tmp_path, engine, f"{PLACE} > out.txt")
     ended = hub.wait_fact("ended", "sea-1.1", patience=60)
     assert ended["outcome"] == "finished", ended
-    assert (spool / "attempts" / "sea-1.1" / "out.txt").read_text() == "0 of 1 in the image, box 1\n"
+    written = tmp_path / "spool" / "attempts" / "sea-1.1" / "out.txt"
+    assert written.read_text() == "0 of 1 in the image, box 1\n"
     assert hub.hang_up() == 0
     kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))  # the pilot, which waits for more
+
+
+@pytest.mark.parametrize("engine", FAKES)
+def test_an_ordinary_user_has_it_too(ready, engine, as_user):
+    ready.environment["LONGSHIP_ENGINE"] = engine
+    done = ready("launch", "-n", "2", "--image", "tiny", "--no-prefix", "sh", "-c", PLACE, **as_user)
+    assert sorted(done.stdout.splitlines()) == [f"{rank} of 2 in the image, box 1" for rank in (0, 1)], done.stderr
+
+
+@needs("mpiexec.openmpi", "mpiexec.mpich")
+@pytest.mark.parametrize("here", [True, False], ids=["its own mpiexec", "the image's mpiexec"])
+@pytest.mark.parametrize("family", list(LIBRARIES))
+def test_an_mpi_program_on_a_machine_of_its_own(ready, family, here):
+    ready.environment |= {"LONGSHIP_ENGINE": "apptainer", "LONGSHIP_STORE": str(STORE), **ONE_HOST}
+    if not here:
+        ready.environment["PATH"] = str(ready.fakes)
+    done = ready("launch", "--mpi", "-n", "2", "--image", mpi_ring(PROGRAM, family), "--no-prefix", "ring")
+    assert done.returncode == 0, done.stderr
+    assert "ring 1, sum 3" in done.stdout
+    assert len(fake_engine.calls(ready.fakes)) == (2 if here else 1)
 
 
 def test_an_engine_that_is_not_there_is_named(ready, job):
@@ -163,6 +185,16 @@ def test_doctor_check_and_probe_know_the_engines(ready, as_user):
     assert json.loads(plain.stdout)["engine"] == "own"
 
 
+def test_a_site_whose_engine_is_not_there_says_so(ready, tmp_path):
+    (ready.fakes / "sarus").unlink()
+    hub = play_hub(ready, tmp_path, "sarus", "true")
+    ended = hub.wait_fact("ended", "sea-1.1", patience=60)
+    assert ended["outcome"] == "lost"
+    assert "boxes are to be started by sarus, and there is no such program" in ended["reason"]
+    assert hub.hang_up() == 0
+    kill(marked_processes(f"LONGSHIP_TEST_MARK={tmp_path}"))
+
+
 @needs("slurmctld", "slurmd", "munged", "salloc")
 class TestInAnAllocation:
     @pytest.fixture(scope="class")
@@ -184,10 +216,13 @@ class TestInAnAllocation:
         if engine in FAKES:
             assert len([call for call in fake_engine.calls(ready.fakes) if call[1] in ("exec", "run")]) == 2
 
+    @pytest.mark.parametrize("words", [[], ["--host-mpi"]], ids=["own", "host"])
     @pytest.mark.parametrize("family", ["openmpi", "mpich"])
-    def test_an_mpis_ranks_have_a_container_each(self, ready, lab, family):
+    def test_an_mpis_ranks_have_a_container_each(self, ready, lab, family, words):
         ready.environment |= {"LONGSHIP_ENGINE": "apptainer", "LONGSHIP_STORE": str(STORE), **ONE_HOST}
-        done = self.launch(ready, lab, "--mpi", "--image", mpi_ring(PROGRAM, family), "ring")
+        done = self.launch(ready, lab, "--mpi", *words, "--image", mpi_ring(PROGRAM, family), "sh", "-c",
+                           LOADED.format(LIBRARIES[family]))
         assert done.returncode == 0, done.stderr
         assert "ring 6, sum 10" in done.stdout, done.stdout
+        assert done.stdout.count("=> /opt/longship-host/mpi/lib/") == (4 if words else 0)
         assert len(fake_engine.calls(ready.fakes)) == 4

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """longship image: import, build, look, remove, with the real program; as root and as an ordinary user."""
 import gzip
-import hashlib
-import io
 import json
 import lzma
 import os
@@ -12,6 +10,7 @@ import subprocess
 import tarfile
 
 import pytest
+from image_files import by_gzip, tar_of, write_layout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGSHIP = os.environ.get("LONGSHIP", str(ROOT / "build/bin/longship"))
@@ -45,44 +44,11 @@ def longship(request, tmp_path):
     return run
 
 
-def tar_of(files):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(content), 0o755
-            tar.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def sha256(content):
-    return "sha256:" + hashlib.sha256(content).hexdigest()
-
-
 def by_zstd(content):
     return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
 
 
-PACKERS = {"plain": bytes, "gzip": lambda content: gzip.compress(content, mtime=0), "zstd": by_zstd, "xz": lzma.compress}
-
-
-def write_layout(directory, layers, env=(), pack=PACKERS["gzip"]):
-    blobs = directory / "blobs/sha256"
-    blobs.mkdir(parents=True)
-
-    def put(content, kind):
-        digest = sha256(content)
-        (blobs / digest[7:]).write_bytes(content)
-        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": digest, "size": len(content)}
-
-    packed = [put(pack(layer), "layer.v1.tar+gzip") for layer in layers]
-    config = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), "Cmd": ["/a"]},
-              "rootfs": {"type": "layers", "diff_ids": [sha256(layer) for layer in layers]}}
-    manifest = {"schemaVersion": 2, "config": put(json.dumps(config).encode(), "config.v1+json"), "layers": packed}
-    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), "manifest.v1+json")]}
-    (directory / "index.json").write_text(json.dumps(index))
-    (directory / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
-    return packed
+PACKERS = {"plain": bytes, "gzip": by_gzip, "zstd": by_zstd, "xz": lzma.compress}
 
 
 def content(longship, image, name):

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training in a box and without one: throughput, processor time and memory of a ResNet on this machine's processors.
+
+The same script with the same version of PyTorch, once from the image of the tests (a SquashFS file, as an ordinary user) and
+once from this machine's own packages, in pairs that take turns in coming first. Of each figure the mean ratio of the
+pairs and its 95 % interval are told: no difference outside the noise means that the interval has 1 in it, or that the
+ratio is nearer to 1 than native runs are to each other. Free memory is what the machine could give to others at the end of
+the training; beside it stands what the process itself has that cannot be dropped.
+"""
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BATCH, SIDE, WARM_UP = 8, 32, 3
+BLOCKS = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
+STUDENT = {14: 2.145, 19: 2.093, 24: 2.064, 29: 2.045, 39: 2.023, 59: 2.001}  # two-sided 95 %, by degrees of freedom
+
+
+# --- what is measured: runs inside and outside
+
+
+def resnet(depth):
+    """He and others, "Deep Residual Learning for Image Recognition": basic blocks for 18 layers, bottlenecks for 50."""
+    import torch
+
+    def convolution(into, out, size, stride=1):
+        return torch.nn.Sequential(torch.nn.Conv2d(into, out, size, stride, size // 2, bias=False), torch.nn.BatchNorm2d(out))
+
+    class Block(torch.nn.Module):
+        def __init__(self, into, width, stride):
+            super().__init__()
+            out = width if depth == 18 else width * 4
+            relu = torch.nn.ReLU(inplace=True)
+            if depth == 18:
+                self.path = torch.nn.Sequential(convolution(into, width, 3, stride), relu, convolution(width, out, 3))
+            else:
+                self.path = torch.nn.Sequential(convolution(into, width, 1), relu, convolution(width, width, 3, stride), relu,
+                                                convolution(width, out, 1))
+            self.short = torch.nn.Identity() if (into, stride) == (out, 1) else convolution(into, out, 1, stride)
+
+        def forward(self, x):
+            return torch.relu(self.path(x) + self.short(x))
+
+    layers, into = [convolution(3, 64, 7, 2), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(3, 2, 1)], 64
+    for stage, count in enumerate(BLOCKS[depth]):
+        for number in range(count):
+            width = 64 << stage
+            layers.append(Block(into, width, 2 if stage > 0 and number == 0 else 1))
+            into = width if depth == 18 else width * 4
+    return torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(into, 1000))
+
+
+def megabytes(file, name):
+    for line in Path(file).read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / 1000
+    sys.exit(f"{file} does not tell {name}")
+
+
+def train(depth, steps):
+    """Prints what a run took, as JSON."""
+    import time
+
+    import torch
+    torch.manual_seed(1)
+    torch.set_num_threads(1)  # as a rank that shares the node with others; more would measure how busy the machine is
+    model = resnet(depth)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    images, labels = torch.randn(BATCH, 3, SIDE, SIDE), torch.randint(0, 1000, (BATCH,))
+    for step in range(-WARM_UP, steps):
+        if step == 0:
+            begin, used = time.perf_counter(), time.process_time()
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimiser.step()
+    wall, processor = time.perf_counter() - begin, time.process_time() - used
+    print(json.dumps({"throughput": steps * BATCH / wall, "processor": processor / steps * 1e3,
+                      "free": megabytes("/proc/meminfo", "MemAvailable"),
+                      "own": megabytes("/proc/self/smaps_rollup", "Pss_Anon")}))
+
+
+# --- who measures
+
+
+def measured(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def take_turns(boxed, native, pairs):
+    """Who comes first changes from pair to pair; a pair before all warms both up."""
+    results = {"boxed": [], "native": []}
+    for number in range(pairs + 1):
+        turn = [("boxed", boxed), ("native", native)]
+        for name, command in turn if number % 2 else reversed(turn):
+            result = measured(command)
+            if number > 0:
+                results[name].append(result)
+    return results
+
+
+def interval(ratios):
+    """Mean and 95 % interval of ratios, which are distributed as logarithms."""
+    logs = [math.log(ratio) for ratio in ratios]
+    known = max((freedom for freedom in STUDENT if freedom <= len(logs) - 1), default=14)
+    reach = STUDENT[known] * statistics.stdev(logs) / math.sqrt(len(logs))
+    mean = statistics.fmean(logs)
+    return tuple(math.exp(value) for value in (mean, mean - reach, mean + reach))
+
+
+def compare(bench, name, unit, key, results):
+    boxed, native = ([run[key] for run in results[who]] for who in ("boxed", "native"))
+    ratio, low, high = interval([ours / theirs for ours, theirs in zip(boxed, native, strict=True)])
+    noise = statistics.stdev(native) / statistics.fmean(native)
+    bench.ratio(f"{name}: boxed / native", statistics.median(boxed), statistics.median(native), unit, ratio,
+                f"1 in [{low:.3f}, {high:.3f}], or noise {noise:.3f}", low <= 1 <= high or abs(ratio - 1) < noise,
+                interval=[round(low, 4), round(high, 4)], noise=round(noise, 4))
+
+
+def main():
+    from lib import Bench
+    from lib_box import (REPOSITORY, as_user, give_program_to_user, keeper_of, link_for_user, make_torch_image, open_to_user,
+                         program, running)
+    sys.path.insert(0, str(REPOSITORY / "tests" / "lab"))
+    from fuse import fuse_for_everybody
+
+    def options(parser):
+        parser.add_argument("--pairs", type=int, default=15, help="of runs, boxed and native")
+        parser.add_argument("--depth", type=int, choices=BLOCKS, default=18, help="layers of the ResNet")
+        parser.add_argument("--steps", type=int, default=10, help="of training that are timed in a run")
+    bench = Bench(__doc__, options)
+    if bench.options.pairs < 15:
+        sys.exit("--pairs: an interval of fewer than 15 says little")
+    longship = program()
+    image = make_torch_image(longship)
+
+    def work(longship, image, script):
+        os.chdir("/")
+        os.environ.update(HOME="/nonexistent", USER="bench", LONGSHIP_STORE=f"{script.parent}/store")
+        words = ["/usr/bin/python3", str(script), "--train", str(bench.options.depth), str(bench.options.steps)]
+        with running([longship, "box", str(image), "--", "/bin/sleep", "100000"], image):
+            bench.say(f"process {keeper_of(image)} keeps the image mounted; its memory counts for the first box only")
+            results = take_turns([longship, "box", str(image), "--", *words], words, bench.options.pairs)
+        what = f"ResNet-{bench.options.depth}"
+        compare(bench, f"{what}: throughput", "samples/s", "throughput", results)
+        compare(bench, f"{what}: processor time per step", "ms", "processor", results)
+        compare(bench, f"{what}: free memory of the machine", "MB", "free", results)
+        compare(bench, f"{what}: memory of the process", "MB", "own", results)
+        bench.end()
+
+    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
+        scratch = Path(scratch)
+        open_to_user(scratch)
+        script = scratch / "train.py"
+        shutil.copyfile(__file__, script)
+        small, mine = str(give_program_to_user(longship, scratch)), link_for_user(image, scratch)
+        as_user(lambda: work(small, mine, script))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--train"]:
+        train(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        main()
