@@ -28,7 +28,7 @@ std::uint64_t checksum_of(const char* bytes, std::size_t size) {
 BlockPool::BlockPool(const sqfs_compressor_t& compressor, std::size_t block_size, Done done)
     : block_size_(block_size), done_(std::move(done)) {
   const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1u, most_threads);
-  most_blocks_ = 4 + std::size_t{4} * count;
+  most_blocks_ = 4 + std::size_t{12} * count;
   for (unsigned i = 0; i < count; ++i) {
     auto* copy = static_cast<sqfs_compressor_t*>(sqfs_copy(&compressor));
     if (copy == nullptr) throw std::bad_alloc();

@@ -18,6 +18,10 @@ namespace longship::image {
 
 class ReadAhead final : public ByteSource {
  public:
+  static constexpr std::size_t piece_size = 256u << 10;
+  static constexpr std::size_t pieces =
+      32;  // enough for a while of small files, which take longer than large ones
+
   using Watcher = std::function<void(std::string_view piece)>;
   // Nobody else may use the source before the end of it was read here, or this is gone.
   explicit ReadAhead(ByteSource& source, Watcher watcher = nullptr);
@@ -32,8 +36,6 @@ class ReadAhead final : public ByteSource {
   void finish();
 
  private:
-  static constexpr std::size_t piece_size = 256u << 10;
-  static constexpr std::size_t pieces = 8;
   struct Piece {
     std::unique_ptr<char[]> bytes;  // made when it is needed first: most layers are small
     std::size_t size = 0;

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "box/unpack.h"
-#include "image/layer_of.h"
 #include "image/make.h"
+#include "image/merged.h"
 #include "image/tar_builder.h"
 
 namespace longship::image {

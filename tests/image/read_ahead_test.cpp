@@ -39,11 +39,11 @@ class Uneven final : public ByteSource {
 };
 
 // Sizes around that of a piece and of the whole ring.
-constexpr std::size_t piece = 256u << 10;
+constexpr std::size_t piece = ReadAhead::piece_size, ring = ReadAhead::pieces * piece;
 class ReadAheadOfSize : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, ReadAheadOfSize,
-                         testing::Values(0, 1, 511, piece - 1, piece, piece + 1, 8 * piece, 8 * piece + 1,
-                                         40 * piece + 17));
+                         testing::Values(0, 1, 511, piece - 1, piece, piece + 1, ring, ring + 1,
+                                         2 * ring + 17));
 
 TEST_P(ReadAheadOfSize, EveryByteArrivesInOrderAtTheReaderAndAtTheWatcher) {
   const std::string bytes = pattern(GetParam());
@@ -77,18 +77,18 @@ TEST_P(ReadAheadOfSize, WhatTheSourceThrowsComesAfterWhatItGave) {
 }
 
 TEST(ReadAheadTest, WhoLosesInterestNeedNotReadToTheEnd) {
-  Uneven source(pattern(40 * piece));
+  Uneven source(pattern(2 * ring));
   std::size_t seen = 0;
   {
     ReadAhead ahead(source, [&](std::string_view some) { seen += some.size(); });
     char one = 0;
     EXPECT_EQ(ahead.read(&one, 1), 1u);
   }
-  EXPECT_LE(seen, 9 * piece);  // no more than the ring holds, and the piece being read
+  EXPECT_LE(seen, ring + piece);  // no more than the ring holds, and the piece being read
 }
 
 TEST(ReadAheadTest, WhatTheWatcherThrowsIsThrownAtTheEnd) {
-  const std::string bytes = pattern(20 * piece);
+  const std::string bytes = pattern(2 * ring);
   Uneven source(bytes);
   ReadAhead ahead(source, [](std::string_view) { throw Error("no digest today"); });
   std::string room(piece, '\0'), read;

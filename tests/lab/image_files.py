@@ -5,8 +5,6 @@ import gzip
 import hashlib
 import io
 import json
-import lzma
-import subprocess
 import tarfile
 
 
@@ -24,14 +22,11 @@ def sha256(content):
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def by_zstd(content):
-    return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
+def by_gzip(content):
+    return gzip.compress(content, mtime=0)
 
 
-PACKERS = {"plain": bytes, "gzip": lambda content: gzip.compress(content, mtime=0), "zstd": by_zstd, "xz": lzma.compress}
-
-
-def write_layout(directory, layers, env=(), labels=None, pack=PACKERS["gzip"]):
+def write_layout(directory, layers, env=(), labels=None, pack=by_gzip):
     blobs = directory / "blobs/sha256"
     blobs.mkdir(parents=True)
 

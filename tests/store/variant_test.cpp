@@ -20,7 +20,7 @@ TEST_P(VariantTest, ATagSaysTrulyWhatIsInTheImage) {
   image.name = GetParam().name;
   image.facts.architecture = "x86_64";
   image.facts.mpi = "mpich 4.0.2";
-  image.facts.software = {{"cuda", "11.8.1"}};
+  image.facts.software.emplace().emplace("cuda", "11.8.1");
   try {
     validate_variant(image);
     EXPECT_EQ(GetParam().error, "");
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Names, VariantTest,
                                          Claim{"ring:cuda12", "cuda12, but its CUDA is 11.8.1"},
                                          Claim{"ring:cuda1", "cuda1, but its CUDA is 11.8.1"}));
 
-TEST(VariantTest, WhatWasNotFoundIsNotThere) {
+TEST(VariantOfNothingTest, WhatWasNotFoundIsNotThere) {
   Image image;
   image.name = "ring:mpich";
   EXPECT_THROW(validate_variant(image), Error);

@@ -2,6 +2,7 @@
 """longship image: import, build, look, remove, with the real program; as root and as an ordinary user."""
 import gzip
 import json
+import lzma
 import os
 import pathlib
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import tarfile
 
 import pytest
-from image_files import PACKERS, tar_of, write_layout
+from image_files import by_gzip, tar_of, write_layout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGSHIP = os.environ.get("LONGSHIP", str(ROOT / "build/bin/longship"))
@@ -41,6 +42,13 @@ def longship(request, tmp_path):
 
     run.home = home
     return run
+
+
+def by_zstd(content):
+    return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+PACKERS = {"plain": bytes, "gzip": by_gzip, "zstd": by_zstd, "xz": lzma.compress}
 
 
 def content(longship, image, name):
