@@ -60,7 +60,7 @@ void move_names(Names names, Node& to) {
 }
 
 // Where boxes bind things. What the image has there already stays, be it a symbolic link.
-void add_mount_points(Node& root, SquashfsWriter& writer) {
+void add_mount_points(Node& root, ImageWriter& writer) {
   constexpr std::array<std::string_view, 11> directories = {
       "proc", "sys", "dev", "tmp", "run", "home", "root", "etc", "job", "opt/longship", "var/tmp"};
   constexpr std::array<std::string_view, 4> files = {"etc/resolv.conf", "etc/hosts", "etc/passwd",
@@ -79,8 +79,11 @@ void add_mount_points(Node& root, SquashfsWriter& writer) {
       if (directory || i + 1 < parts.size()) continue;
       node->inode->kind = Kind::file;
       node->inode->mode = 0644;
+      Member file;
+      file.path = path;
+      file.mode = node->inode->mode;
       MemorySource nothing("");
-      writer.store(node->inode, nothing);
+      writer.store(node->inode, file, nothing);
     }
   };
   for (const auto path : directories) add(path, true);
@@ -89,7 +92,7 @@ void add_mount_points(Node& root, SquashfsWriter& writer) {
 
 }  // namespace
 
-Merge::Merge(SquashfsWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
+Merge::Merge(ImageWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
   root_.inode = unnamed_directory();
 }
 
@@ -209,17 +212,11 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
 void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
   if (member.size > largest_file)
     throw Error("it has {} bytes, and a file in an image at most {}", member.size, largest_file);
-  if (member.stored != nullptr) {
-    writer_.adopt(*inode, *member.stored);
-    if (!FactFinder::wants(member)) return;
-    facts_.look(member.path, read_rest(content, member.size));
-    return;
-  }
-  if (!FactFinder::wants(member)) return writer_.store(inode, content);
+  if (!FactFinder::wants(member)) return writer_.store(inode, member, content);
   const std::string bytes = read_rest(content, member.size);
   facts_.look(member.path, bytes);
   MemorySource again(bytes);
-  writer_.store(inode, again);
+  writer_.store(inode, member, again);
 }
 
 // A layer may put lib/x into what is, further down, a symbolic link lib → usr/lib, without naming lib itself:
@@ -240,7 +237,7 @@ void Merge::follow_links_of_parents() {
   }
 }
 
-SquashfsSummary Merge::finish() {
+ImageSummary Merge::finish() {
   if (!missing_.empty()) {
     const auto& [target, names] = *missing_.begin();
     throw Error("{} is a hard link to {}, which is not in the image", printable(names.front()),

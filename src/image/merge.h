@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers → one tree → one SquashFS file, in one pass, without a directory on the way.
+// Layers → one tree → one SquashFS file or directory, in one pass.
 //
 // Layers are read from the top down: when a name comes, everything that could hide it has been seen, so
 // hidden files are never stored. A node remembers the layer that closed it: nothing from further down gets in
@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "facts.h"
+#include "image_writer.h"
 #include "layer.h"
-#include "squashfs_writer.h"
 #include "tree.h"
 
 namespace longship::image {
@@ -29,11 +29,11 @@ class Merge final : private MemberSink {
  public:
   static constexpr std::uint64_t largest_tree = std::uint64_t{2} << 30;  // bytes: some six million names
 
-  explicit Merge(SquashfsWriter& writer, std::uint64_t most_memory = largest_tree);
+  explicit Merge(ImageWriter& writer, std::uint64_t most_memory = largest_tree);
 
   void add_layer(Layer& layer);  // the top one first
   // Adds the places that a box binds things to, writes inodes and directories.
-  [[nodiscard]] SquashfsSummary finish();
+  [[nodiscard]] ImageSummary finish();
   [[nodiscard]] const store::Facts& facts() const { return facts_.found(); }
 
  private:
@@ -61,7 +61,7 @@ class Merge final : private MemberSink {
   void fetch(const Member& member, ByteSource& content);
   void follow_links_of_parents();
 
-  SquashfsWriter& writer_;
+  ImageWriter& writer_;
   FactFinder facts_;
   Node root_;
   int layer_ = -1;
