@@ -7,7 +7,8 @@
 // Each is false for what is damaged.
 #pragma once
 #include <cstddef>
-#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "squashfs.h"
 
@@ -18,12 +19,14 @@ namespace longship::box {
 // A directory's entry and room for any length of a name that the library may come upon.
 class DirectoryEntry {
  public:
-  DirectoryEntry() : room_(std::make_unique<char[]>(longest)) { sqfs_dentry_init(&entry_, room_.get()); }
+  DirectoryEntry() : room_(longest) { sqfs_dentry_init(&entry_, room_.data()); }
+  DirectoryEntry(const DirectoryEntry&) = delete;
+  DirectoryEntry& operator=(const DirectoryEntry&) = delete;
   [[nodiscard]] sqfs_dir_entry* get() { return &entry_; }
 
  private:
   static constexpr std::size_t longest = 65536 + 2;  // a 16-bit length less one, and a NUL
-  std::unique_ptr<char[]> room_;
+  std::vector<char> room_;
   sqfs_dir_entry entry_ = {};
 };
 
