@@ -21,19 +21,26 @@ void add_export(Command& image) {
   };
   const auto words = std::make_shared<Words>();
   auto& command = image.command("export", "An image as an OCI layout, tar, SquashFS file or directory");
-  command.argument("IMAGE", words->name, "Its name");
+  command.argument("IMAGE", words->name,
+                   "Its name, or a path (with a / or . at its start) to anything that import understands");
   command.argument("PATH", words->path, "Where to; it must not exist yet");
   command.option("--format", words->format,
                  "oci, oci-archive, tar, squashfs or directory; else what the path's ending says, or oci");
   command.footer = examples(
       "  longship image export debian-torch ./layout\n"
       "  longship image export debian-torch torch.sqfs\n"
-      "  longship image export debian-torch root --format directory\n");
+      "  longship image export debian-torch root --format directory\n"
+      "  longship image export ./layout root --format directory\n");
   command.action = [words] {
-    const store::Store store;
     const auto format = image::format_of(words->format, words->path);
     const auto progress = make_progress();
-    image::export_image(store, store.find(words->name), words->path, format, *progress);
+    if (words->name.starts_with('/') || words->name.starts_with('.')) {
+      image::convert(words->name, words->path, format, *progress);
+    } else {
+      const store::Store store;
+      const auto found = store.find(words->name);
+      image::export_image(store.root_of(found), found, words->path, format, *progress);
+    }
     note("exported {} to {}", words->name, words->path);
   };
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "formats/units.h"
+#include "image/mirrors.h"
 #include "image/pull.h"
 #include "image_commands.h"
 #include "store/store.h"
@@ -35,12 +36,28 @@ std::string short_name(const image::Reference& reference) {
   return reference.tag.empty() || reference.tag == "latest" ? last : last + ":" + reference.tag;
 }
 
+// The mirrors of the registry, then itself; to each what is for it alone.
+std::vector<image::Place> places_for(const Words& words, const image::Reference& reference) {
+  const auto mirrors = image::Mirrors::of(current_environment());
+  std::vector<image::Place> places;
+  for (auto& place : mirrors.places(reference)) {
+    auto options = options_for(words, place.registry);
+    options.patient = false;
+    options.plain_http = mirrors.plain_http(place.registry);
+    places.push_back({std::move(place), std::move(options)});
+  }
+  auto& itself = places.back().options;
+  itself.patient = true;
+  itself.plain_http = itself.plain_http || words.plain_http;
+  return places;
+}
+
 void pull(const Words& words, const Context& context) {
   const auto reference = image::parse_reference(words.reference);
   store::Store store;
   const auto progress = make_progress();
-  const auto made = image::pull(store, reference, words.name.empty() ? short_name(reference) : words.name,
-                                options_for(words, reference.registry), *progress);
+  const auto made = image::pull(store, places_for(words, reference),
+                                words.name.empty() ? short_name(reference) : words.name, *progress);
   if (context.json) return print_json(store::to_json(made));
   note("image {}: {} files, {}", made.name, made.files, formats::human_bytes(made.size));
 }

@@ -20,6 +20,16 @@ std::size_t FileSource::read(char* into, std::size_t size) {
   }
 }
 
+std::size_t SharedFileSource::read(char* into, std::size_t size) {
+  for (;;) {
+    const ssize_t got = ::pread(fd_, into, size, static_cast<off_t>(at_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error::from_errno(errno, "cannot read");
+    at_ += static_cast<std::uint64_t>(got);
+    return static_cast<std::size_t>(got);
+  }
+}
+
 std::size_t MemorySource::read(char* into, std::size_t size) {
   const std::size_t count = std::min(size, left_.size());
   if (count > 0) std::memcpy(into, left_.data(), count);
@@ -45,17 +55,18 @@ std::size_t read_fully(ByteSource& source, char* into, std::size_t size) {
 
 std::string read_rest(ByteSource& source, std::size_t limit) {
   std::string bytes;
-  std::array<char, 64 * 1024> piece;
-  while (const std::size_t got = source.read(piece.data(), piece.size())) {
-    if (got > limit - bytes.size()) throw Error("larger than the {} bytes that are allowed here", limit);
-    bytes.append(piece.data(), got);
+  std::array<char, 64 * 1024> room;
+  for (auto piece = source.take(room); !piece.empty(); piece = source.take(room)) {
+    if (piece.size() > limit - bytes.size())
+      throw Error("larger than the {} bytes that are allowed here", limit);
+    bytes += piece;
   }
   return bytes;
 }
 
 void drain(ByteSource& source) {
   std::array<char, 64 * 1024> piece;
-  while (source.read(piece.data(), piece.size()) > 0) {
+  while (!source.take(piece).empty()) {
   }
 }
 

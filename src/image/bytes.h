@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,11 @@ class ByteSource {
   virtual ~ByteSource() = default;
   // At least one byte and at most `size` of them; 0 only at the end.
   [[nodiscard]] virtual std::size_t read(char* into, std::size_t size) = 0;
+  // The same without a copy where the source has the bytes at hand: they are there, or in `room`, until the
+  // next call. Empty only at the end.
+  [[nodiscard]] virtual std::string_view take(std::span<char> room) {
+    return {room.data(), read(room.data(), room.size())};
+  }
 };
 
 class FileSource final : public ByteSource {
@@ -26,6 +32,17 @@ class FileSource final : public ByteSource {
 
  private:
   Fd fd_;
+};
+
+// A file that several may read at the same time, each from its start.
+class SharedFileSource final : public ByteSource {
+ public:
+  explicit SharedFileSource(int fd) : fd_(fd) {}  // somebody else's
+  [[nodiscard]] std::size_t read(char* into, std::size_t size) override;
+
+ private:
+  int fd_;
+  std::uint64_t at_ = 0;
 };
 
 class MemorySource final : public ByteSource {

@@ -2,6 +2,7 @@
 #include "decompress.h"
 
 #include <isa-l/igzip_lib.h>
+#include <lzma.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -15,24 +16,26 @@ namespace {
 
 constexpr std::string_view gzip_magic("\x1f\x8b", 2);
 constexpr std::string_view zstd_magic("\x28\xb5\x2f\xfd", 4);
+constexpr std::string_view xz_magic("\xfd\x37zXZ\0", 6);
+constexpr std::uint64_t most_memory_for_xz = 96u << 20;  // its highest ordinary level, 9, takes 65 MiB
 
 // Compressed bytes, of which the next few can be looked at.
 class Input {
  public:
   explicit Input(ByteSource& source) : source_(source), buffer_(256 * 1024) {}
 
-  [[nodiscard]] std::string_view available() const { return {buffer_.data() + begin_, end_ - begin_}; }
-  void consume(std::size_t count) { begin_ += count; }
+  [[nodiscard]] std::string_view available() const { return left_; }
+  void consume(std::size_t count) { left_.remove_prefix(count); }
   // More bytes behind those that are left; false at the end.
   bool more() {
-    if (begin_ > 0) {
-      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-      end_ -= begin_;
-      begin_ = 0;
+    const std::size_t before = left_.size();
+    if (before == 0) {
+      left_ = source_.take(buffer_);
+    } else {
+      std::memmove(buffer_.data(), left_.data(), before);
+      left_ = {buffer_.data(), before + source_.read(buffer_.data() + before, buffer_.size() - before)};
     }
-    const std::size_t got = source_.read(buffer_.data() + end_, buffer_.size() - end_);
-    end_ += got;
-    return got > 0;
+    return left_.size() > before;
   }
   [[nodiscard]] bool starts_with(std::string_view magic) {
     while (available().size() < magic.size() && more()) {
@@ -52,7 +55,7 @@ class Input {
  private:
   ByteSource& source_;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;
+  std::string_view left_;  // in the buffer, or where the source has them
 };
 
 class Plain final : public ByteSource {
@@ -158,6 +161,45 @@ class Zstd final : public ByteSource {
   bool pending_output_ = false;
 };
 
+class Xz final : public ByteSource {
+ public:
+  explicit Xz(Input input) : input_(std::move(input)) {
+    if (lzma_stream_decoder(&stream_, most_memory_for_xz, LZMA_CONCATENATED) != LZMA_OK)
+      throw std::bad_alloc();
+  }
+  Xz(const Xz&) = delete;
+  Xz& operator=(const Xz&) = delete;
+  ~Xz() override { lzma_end(&stream_); }
+
+  std::size_t read(char* into, std::size_t size) override {
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(into);
+    stream_.avail_out = size;
+    while (!done_ && stream_.avail_out == size) {
+      const bool more = !input_.available().empty() || input_.more();
+      const auto bytes = input_.available();
+      stream_.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
+      stream_.avail_in = bytes.size();
+      judge(lzma_code(&stream_, more ? LZMA_RUN : LZMA_FINISH));
+      input_.consume(bytes.size() - stream_.avail_in);
+    }
+    return size - stream_.avail_out;
+  }
+
+ private:
+  void judge(lzma_ret result) {
+    if (result == LZMA_OK) return;
+    if (result == LZMA_MEMLIMIT_ERROR)
+      throw Error("the xz data wants more than {} MiB of memory to be unpacked", most_memory_for_xz >> 20);
+    if (result == LZMA_BUF_ERROR) throw Error("the xz data is truncated");
+    if (result != LZMA_STREAM_END) throw Error("the xz data is damaged");
+    done_ = true;
+  }
+
+  Input input_;
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool done_ = false;
+};
+
 class Limited final : public ByteSource {
  public:
   Limited(std::unique_ptr<ByteSource> source, std::uint64_t limit)
@@ -177,6 +219,7 @@ class Limited final : public ByteSource {
 std::unique_ptr<ByteSource> open_by_magic(Input input) {
   if (input.starts_with(gzip_magic)) return std::make_unique<Gzip>(std::move(input));
   if (input.starts_with(zstd_magic)) return std::make_unique<Zstd>(std::move(input));
+  if (input.starts_with(xz_magic)) return std::make_unique<Xz>(std::move(input));
   return std::make_unique<Plain>(std::move(input));
 }
 

@@ -2,8 +2,6 @@
 #include "export.h"
 
 #include <fcntl.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <ctime>
 
@@ -11,153 +9,22 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "box/unpack.h"
-#include "formats/digest.h"
-#include "formats/document.h"
+#include "directory_writer.h"
 #include "gzip_writer.h"
 #include "layer.h"
-#include "oci_names.h"
+#include "layout_writer.h"
+#include "make.h"
+#include "open_image.h"
 #include "tar_writer.h"
 
 namespace longship::image {
 namespace fs = std::filesystem;
 namespace {
 
-// A stream of bytes to a file, counted and digested on the way.
-class DigestedFile {
- public:
-  explicit DigestedFile(int fd) : fd_(fd) {}
-  void write(std::string_view bytes) {
-    write_all(fd_, bytes);
-    hash_.update(bytes);
-    size_ += bytes.size();
-  }
-  [[nodiscard]] std::string digest() { return hash_.digest(); }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
+constexpr std::string_view aside_prefix = ".longship-export";
 
- private:
-  int fd_;
-  formats::Sha256 hash_;
-  std::uint64_t size_ = 0;
-};
-
-void write_tar(const fs::path& root, const TarWriter::Sink& sink) {
-  TarWriter writer(sink);
-  squashfs_layer(root, false)->read(writer);
-  writer.finish();
-}
-
-struct LayerWritten {
-  std::string digest, diff_id;
-  std::uint64_t size = 0;
-};
-
-LayerWritten write_layer(const fs::path& root, const fs::path& blobs, Progress& progress) {
-  PendingFile file(blobs / "layer");
-  DigestedFile packed(file.fd());
-  formats::Sha256 plain;
-  std::uint64_t done = 0;
-  GzipWriter gzip([&](std::string_view bytes) { packed.write(bytes); });
-  write_tar(root, [&](std::string_view bytes) {
-    plain.update(bytes);
-    gzip.write(bytes);
-    progress.update(done += bytes.size());
-  });
-  gzip.finish();
-  LayerWritten layer{packed.digest(), plain.digest(), packed.size()};
-  file.commit_as(blobs / formats::hex_of(layer.digest));
-  return layer;
-}
-
-formats::Array texts(const std::vector<std::string>& words) {
-  formats::Array array;
-  for (const auto& word : words) array.emplace_back(word);
-  return array;
-}
-
-std::string moment(std::int64_t seconds) {
-  const std::time_t time = seconds;
-  std::tm parts{};
-  ::gmtime_r(&time, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-// Of an image without a single program nothing was found; other tools want a word all the same.
-std::string architecture_of(const store::Image& image) {
-  utsname about{};
-  ::uname(&about);
-  return std::string(
-      oci_architecture(image.facts.architecture.empty() ? about.machine : image.facts.architecture.c_str()));
-}
-
-formats::Table config_of(const store::Image& image) {
-  formats::Table config;
-  formats::Array environment;
-  for (const auto& [name, value] : image.config.environment) environment.emplace_back(name + "=" + value);
-  if (!environment.empty()) config.set("Env", std::move(environment));
-  if (!image.config.entrypoint.empty()) config.set("Entrypoint", texts(image.config.entrypoint));
-  if (!image.config.command.empty()) config.set("Cmd", texts(image.config.command));
-  if (!image.config.working_directory.empty()) config.set("WorkingDir", image.config.working_directory);
-  if (!image.config.user.empty()) config.set("User", image.config.user);
-  if (!image.config.labels.empty()) {
-    formats::Table labels;
-    for (const auto& [key, value] : image.config.labels) labels.set(key, value);
-    config.set("Labels", std::move(labels));
-  }
-  return config;
-}
-
-std::string configuration(const store::Image& image, const LayerWritten& layer) {
-  formats::Table root, step, document;
-  root.set("type", "layers");
-  root.set("diff_ids", texts({layer.diff_id}));
-  step.set("created_by", "longship: " + image.origin);
-  formats::Array history;
-  history.emplace_back(std::move(step));
-  document.set("created", moment(image.created));
-  document.set("architecture", architecture_of(image));
-  document.set("os", "linux");
-  document.set("config", config_of(image));
-  document.set("rootfs", std::move(root));
-  document.set("history", std::move(history));
-  return formats::dump_json(document);
-}
-
-formats::Table descriptor(std::string_view type, const std::string& digest, std::uint64_t size) {
-  formats::Table table;
-  table.set("mediaType", type);
-  table.set("digest", digest);
-  table.set("size", size);
-  return table;
-}
-
-std::string manifest_of(const LayoutSummary& summary) {
-  formats::Array layers;
-  layers.emplace_back(descriptor(oci_layer_gzip, summary.layer_digest, summary.layer_size));
-  formats::Table document;
-  document.set("schemaVersion", 2);
-  document.set("mediaType", oci_manifest);
-  document.set("config", descriptor(oci_config, summary.config_digest, summary.config_size));
-  document.set("layers", std::move(layers));
-  return formats::dump_json(document);
-}
-
-std::string index_of(const LayoutSummary& summary, const store::Image& image) {
-  auto entry = descriptor(oci_manifest, summary.manifest_digest, summary.manifest.size());
-  formats::Table annotations, platform;
-  annotations.set("org.opencontainers.image.ref.name", image.name);
-  platform.set("architecture", architecture_of(image));
-  platform.set("os", "linux");
-  entry.set("platform", std::move(platform));
-  entry.set("annotations", std::move(annotations));
-  formats::Array manifests;
-  manifests.emplace_back(std::move(entry));
-  formats::Table document;
-  document.set("schemaVersion", 2);
-  document.set("mediaType", oci_index);
-  document.set("manifests", std::move(manifests));
-  return formats::dump_json(document);
+fs::path parent_of(const fs::path& path) {
+  return path.parent_path().empty() ? fs::path(".") : path.parent_path();
 }
 
 void copy_bytes(const fs::path& from, const fs::path& to) {
@@ -192,8 +59,7 @@ void export_tar(const fs::path& root, const fs::path& path, Progress& progress) 
 // A directory made aside, and given its name when it is complete.
 template <class Fill>
 void fill_directory(const fs::path& path, Fill&& fill) {
-  const auto parent = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-  TemporaryDirectory aside(".longship-export", parent);
+  TemporaryDirectory aside(aside_prefix, parent_of(path));
   fill(aside.path());
   fs::permissions(aside.path(), fs::perms(0755));
   fs::rename(aside.path(), path);
@@ -206,6 +72,63 @@ void archive_layout(const fs::path& layout, const fs::path& path) {
   directory_layer(layout)->read(writer);
   writer.finish();
   file.commit();
+}
+
+void require_absence(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored)))
+    throw Error("it is there already: remove it, or choose another name");
+}
+
+void write_as(const fs::path& root, const store::Image& image, const fs::path& path, Format format,
+              Progress& progress) {
+  switch (format) {
+    case Format::oci:
+      return fill_directory(path, [&](const fs::path& aside) { write_layout(root, image, aside, progress); });
+    case Format::oci_archive: {
+      const TemporaryDirectory aside(aside_prefix, parent_of(path));
+      write_layout(root, image, aside.path(), progress);
+      return archive_layout(aside.path(), path);
+    }
+    case Format::tar:
+      return export_tar(root, path, progress);
+    case Format::squashfs:
+      return copy_bytes(root, path);
+    case Format::directory:
+      return fill_directory(path, [&](const fs::path& aside) {
+        box::unpack(open_file(root, O_RDONLY).get(), root, open_file(aside, O_RDONLY | O_DIRECTORY).get());
+      });
+  }
+}
+
+// The tree beside a place for files that are in the way of each other; only the tree gets its name.
+void write_directory(Layers& layers, const fs::path& path) {
+  const TemporaryDirectory aside(aside_prefix, parent_of(path));
+  const auto tree = aside.path() / "tree", spare = aside.path() / "spare";
+  fs::create_directory(tree);
+  fs::create_directory(spare);
+  const Fd tree_fd = open_file(tree, O_RDONLY | O_DIRECTORY),
+           spare_fd = open_file(spare, O_RDONLY | O_DIRECTORY);
+  DirectoryWriter writer(tree_fd.get(), spare_fd.get());
+  static_cast<void>(write_layers(writer, layers));
+  fs::rename(tree, path);
+}
+
+// Tar and OCI want the names in order, which is known at the end only.
+void convert_by_way_of_a_file(OpenedImage opened, const fs::path& from, const fs::path& path, Format format,
+                              Progress& progress) {
+  const TemporaryDirectory aside(aside_prefix, parent_of(path));
+  const auto root = aside.path() / "root.sqfs";
+  const Fd file = open_file(root, O_RDWR | O_CREAT | O_EXCL, 0600);
+  const auto content = write_squashfs(file.get(), opened.image.layers);
+  store::Image image;
+  image.name = "latest";
+  image.config = opened.image.config;
+  image.facts = content.facts;
+  image.files = content.files;
+  image.created = static_cast<std::int64_t>(std::time(nullptr));
+  image.origin = "convert " + from.filename().string();
+  write_as(root, image, path, format, progress);
 }
 
 }  // namespace
@@ -229,56 +152,30 @@ Format format_of(std::string_view name, const fs::path& path) {
   return Format::oci;
 }
 
-LayoutSummary write_layout(const store::Store& store, const store::Image& image, const fs::path& directory,
-                           Progress& progress) {
-  const auto blobs = directory / "blobs" / "sha256";
-  fs::create_directories(blobs);
-  const auto layer = write_layer(store.root_of(image), blobs, progress);
-  const auto config = configuration(image, layer);
-  LayoutSummary summary;
-  summary.layer_digest = layer.digest;
-  summary.layer_size = layer.size;
-  summary.config_digest = formats::digest_of(config);
-  summary.config_size = config.size();
-  write_file(blobs / formats::hex_of(summary.config_digest), config);
-  summary.manifest = manifest_of(summary);
-  summary.manifest_digest = formats::digest_of(summary.manifest);
-  write_file(blobs / formats::hex_of(summary.manifest_digest), summary.manifest);
-  write_file(directory / "oci-layout", R"({"imageLayoutVersion": "1.0.0"})");
-  write_file(directory / "index.json", index_of(summary, image));
-  return summary;
-}
-
-void export_image(const store::Store& store, const store::Image& image, const fs::path& path, Format format,
+void export_image(const fs::path& root, const store::Image& image, const fs::path& path, Format format,
                   Progress& progress) {
   within(fmt::format("cannot export {} to {}", image.name, path.string()), [&] {
-    std::error_code ignored;
-    if (fs::exists(fs::symlink_status(path, ignored)))
-      throw Error("it is there already: remove it, or choose another name");
-    const auto root = store.root_of(image);
+    require_absence(path);
     progress.begin("exporting", 0, "B");
-    switch (format) {
-      case Format::oci:
-        fill_directory(path, [&](const fs::path& aside) { write_layout(store, image, aside, progress); });
-        break;
-      case Format::oci_archive: {
-        const TemporaryDirectory aside(".longship-export",
-                                       path.parent_path().empty() ? fs::path(".") : path.parent_path());
-        write_layout(store, image, aside.path(), progress);
-        archive_layout(aside.path(), path);
-        break;
-      }
-      case Format::tar:
-        export_tar(root, path, progress);
-        break;
-      case Format::squashfs:
-        copy_bytes(root, path);
-        break;
-      case Format::directory:
-        fill_directory(path, [&](const fs::path& aside) {
-          box::unpack(open_file(root, O_RDONLY).get(), root, open_file(aside, O_RDONLY | O_DIRECTORY).get());
-        });
-        break;
+    write_as(root, image, path, format, progress);
+    progress.end();
+  });
+}
+
+void convert(const fs::path& from, const fs::path& path, Format format, Progress& progress) {
+  within(fmt::format("cannot convert {} to {}", from.string(), path.string()), [&] {
+    require_absence(path);
+    std::uint64_t done = 0;
+    OpenedImage opened = open_image(from, [&](std::size_t bytes) { progress.update(done += bytes); });
+    progress.begin("converting", 0, "B");
+    if (format == Format::squashfs) {
+      PendingFile file(path, 0644);
+      static_cast<void>(write_squashfs(file.fd(), opened.image.layers));
+      file.commit();
+    } else if (format == Format::directory) {
+      write_directory(opened.image.layers, path);
+    } else {
+      convert_by_way_of_a_file(std::move(opened), from, path, format, progress);
     }
     progress.end();
   });

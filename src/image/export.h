@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/progress.h"
-#include "store/store.h"
+#include "store/image.h"
 
 namespace longship::image {
 
@@ -15,18 +15,14 @@ enum class Format { oci, oci_archive, tar, squashfs, directory };
 // an OCI layout.
 [[nodiscard]] Format format_of(std::string_view name, const std::filesystem::path& path);
 
-// What is at `path` already is never touched: it is an Error. All of it appears, or nothing.
-void export_image(const store::Store& store, const store::Image& image, const std::filesystem::path& path,
-                  Format format, Progress& progress);
+// What is at `path` already is never touched: it is an Error. All of it appears, or nothing. `root` is the
+// image's SquashFS file.
+void export_image(const std::filesystem::path& root, const store::Image& image,
+                  const std::filesystem::path& path, Format format, Progress& progress);
 
-// The manifest of a layout written by write_layout, and what it names.
-struct LayoutSummary {
-  std::string manifest, manifest_digest;
-  std::string config_digest, layer_digest;
-  std::uint64_t config_size = 0, layer_size = 0;
-};
-// Into an empty directory: oci-layout, index.json, blobs/sha256/…
-LayoutSummary write_layout(const store::Store& store, const store::Image& image,
-                           const std::filesystem::path& directory, Progress& progress);
+// The same from anything that import understands, without the store; to a SquashFS file or a directory in one
+// pass.
+void convert(const std::filesystem::path& from, const std::filesystem::path& path, Format format,
+             Progress& progress);
 
 }  // namespace longship::image

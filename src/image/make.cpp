@@ -6,18 +6,29 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "merge.h"
+#include "squashfs_writer.h"
 
 namespace longship::image {
 namespace {
 
-void write_layers(SquashfsWriter& writer, Layers& layers, store::Image& image) {
-  Merge merge(writer);
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) merge.add_layer(**layer);
-  image.files = merge.finish().files;
-  image.facts = merge.facts();
+void describe(store::Image& image, Content content) {
+  image.files = content.files;
+  image.facts = std::move(content.facts);
 }
 
 }  // namespace
+
+Content write_layers(ImageWriter& writer, Layers& layers) {
+  Merge merge(writer);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) merge.add_layer(**layer);
+  const auto summary = merge.finish();
+  return {summary.files, merge.facts()};
+}
+
+Content write_squashfs(int fd, Layers& layers) {
+  SquashfsWriter writer(fd);
+  return write_layers(writer, layers);
+}
 
 store::Image make_image(store::Store& store, store::Image description, Layers layers) {
   store::validate_name(description.name);
@@ -27,8 +38,7 @@ store::Image make_image(store::Store& store, store::Image description, Layers la
 
 Written new_image(const store::Store& store, store::Image description, Layers layers) {
   Written written{std::move(description), store.aside()};
-  SquashfsWriter writer(written.file.fd());
-  write_layers(writer, layers, written.image);
+  describe(written.image, write_squashfs(written.file.fd(), layers));
   return written;
 }
 
@@ -39,7 +49,7 @@ Written change_image(const store::Store& store, const store::Image& base, Layers
   const Fd old = open_file(root, O_RDONLY);
   SquashfsWriter writer(written.file.fd(), old.get());
   changes.insert(changes.begin(), squashfs_layer(root, true));
-  write_layers(writer, changes, written.image);
+  describe(written.image, write_layers(writer, changes));
   return written;
 }
 

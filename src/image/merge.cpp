@@ -13,12 +13,6 @@ namespace {
 
 using Names = decltype(Node::children);
 
-// What a name and what it stands for take, with what the containers and the SquashFS writer need for them.
-constexpr std::size_t weight_of_name = sizeof(Node) + 96;
-constexpr std::size_t weight_of_inode = sizeof(Inode) + 192;
-constexpr std::size_t weight_of_record = 96;  // in one of the maps by name
-constexpr std::size_t weight_of_attribute =
-    96;  // and three times its bytes: the writer keeps it as hex digits
 constexpr std::uint64_t largest_file = std::uint64_t{128}
                                        << 30;      // libsquashfs holds its blocks' sizes on the stack
 constexpr std::size_t largest_attribute = 65'536;  // Linux has no larger ones
@@ -66,7 +60,7 @@ void move_names(Names names, Node& to) {
 }
 
 // Where boxes bind things. What the image has there already stays, be it a symbolic link.
-void add_mount_points(Node& root, SquashfsWriter& writer) {
+void add_mount_points(Node& root, ImageWriter& writer) {
   constexpr std::array<std::string_view, 11> directories = {
       "proc", "sys", "dev", "tmp", "run", "home", "root", "etc", "job", "opt/longship", "var/tmp"};
   constexpr std::array<std::string_view, 4> files = {"etc/resolv.conf", "etc/hosts", "etc/passwd",
@@ -85,8 +79,11 @@ void add_mount_points(Node& root, SquashfsWriter& writer) {
       if (directory || i + 1 < parts.size()) continue;
       node->inode->kind = Kind::file;
       node->inode->mode = 0644;
+      Member file;
+      file.path = path;
+      file.mode = node->inode->mode;
       MemorySource nothing("");
-      writer.store(node->inode, nothing);
+      writer.store(node->inode, file, nothing);
     }
   };
   for (const auto path : directories) add(path, true);
@@ -95,7 +92,7 @@ void add_mount_points(Node& root, SquashfsWriter& writer) {
 
 }  // namespace
 
-Merge::Merge(SquashfsWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
+Merge::Merge(ImageWriter& writer, std::uint64_t most_memory) : writer_(writer), most_memory_(most_memory) {
   root_.inode = unnamed_directory();
 }
 
@@ -215,93 +212,11 @@ void Merge::add_other(Node& node, const Member& member, ByteSource& content) {
 void Merge::fill(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
   if (member.size > largest_file)
     throw Error("it has {} bytes, and a file in an image at most {}", member.size, largest_file);
-  if (member.stored != nullptr) {
-    writer_.adopt(*inode, *member.stored);
-    if (!FactFinder::wants(member)) return;
-    facts_.look(member.path, read_rest(content, member.size));
-    return;
-  }
-  if (!FactFinder::wants(member)) return writer_.store(inode, content);
+  if (!FactFinder::wants(member)) return writer_.store(inode, member, content);
   const std::string bytes = read_rest(content, member.size);
   facts_.look(member.path, bytes);
   MemorySource again(bytes);
-  writer_.store(inode, again);
-}
-
-void Merge::add_link(Node& node, const Member& member) {
-  if (member.link == member.path) throw Error("it is a hard link to itself");
-  if (!replaceable(node)) return;
-  links_.erase(member.path);
-  const Node* target = find(root_, member.link);
-  if (target != nullptr && target->inode != nullptr && target->layer == layer_ && !target->inode->awaited) {
-    if (target->is_directory()) throw Error("it is a hard link to a directory, {}", printable(member.link));
-    node.inode = target->inode;
-    return;
-  }
-  hold(weight_of_inode + 2 * (weight_of_record + member.link.size() + member.path.size()));
-  node.inode = std::make_shared<Inode>();
-  node.inode->kind = Kind::file;
-  node.inode->awaited = true;
-  links_.insert_or_assign(member.path, member.link);
-  missing_[member.link].push_back(member.path);
-}
-
-void Merge::find_missing_targets(Layer& layer) {
-  follow_links();
-  const auto wanted = missing_;
-  for (const auto& [target, names] : wanted) {
-    const Node* node = find(root_, target);
-    if (node != nullptr && node->inode != nullptr && node->layer == layer_ && !node->is_directory() &&
-        !node->inode->awaited)
-      link_all(target, node->inode);
-  }
-  const bool here = std::any_of(missing_.begin(), missing_.end(),
-                                [&](const auto& one) { return hidden_.contains(one.first); });
-  if (!here) return;
-  fetching_ = true;
-  layer.read(*this);
-  fetching_ = false;
-}
-
-// What waits for a link waits for what that one links to.
-void Merge::follow_links() {
-  const auto wanted = std::exchange(missing_, {});
-  for (const auto& [target, names] : wanted) {
-    auto& waiting = missing_[end_of_links(target)];
-    for (const auto& name : names)  // not one that a later member has replaced
-      if (const Node* node = find(root_, name);
-          node != nullptr && node->inode != nullptr && node->inode->awaited)
-        waiting.push_back(name);
-  }
-  std::erase_if(missing_, [](const auto& one) { return one.second.empty(); });
-}
-
-// Each link on the way then knows the end itself, so that a long chain is walked once.
-std::string Merge::end_of_links(const std::string& name) {
-  std::vector<std::string> way;
-  std::string end = name;
-  for (auto link = links_.find(end); link != links_.end(); link = links_.find(end)) {
-    way.push_back(end);
-    end = link->second;
-    if (way.size() > links_.size()) throw Error("the hard link {} leads back to itself", printable(name));
-  }
-  for (const auto& passed : way) links_[passed] = end;
-  return end;
-}
-
-// The second reading: only what a hard link still waits for.
-void Merge::fetch(const Member& member, ByteSource& content) {
-  if (member.kind != Kind::file || !missing_.contains(member.path) || !hidden_.contains(member.path)) return;
-  const auto inode = inode_of(member);
-  fill(inode, member, content);
-  link_all(member.path, inode);
-}
-
-void Merge::link_all(const std::string& target, const std::shared_ptr<Inode>& inode) {
-  const auto waiting = missing_.extract(target);
-  for (const auto& name : waiting.mapped())
-    if (Node* node = find(root_, name); node != nullptr && node->inode != nullptr && node->inode->awaited)
-      node->inode = inode;
+  writer_.store(inode, member, again);
 }
 
 // A layer may put lib/x into what is, further down, a symbolic link lib → usr/lib, without naming lib itself:
@@ -322,7 +237,7 @@ void Merge::follow_links_of_parents() {
   }
 }
 
-SquashfsSummary Merge::finish() {
+ImageSummary Merge::finish() {
   if (!missing_.empty()) {
     const auto& [target, names] = *missing_.begin();
     throw Error("{} is a hard link to {}, which is not in the image", printable(names.front()),

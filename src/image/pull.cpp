@@ -2,20 +2,19 @@
 #include "pull.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
+#include <map>
 #include <set>
-#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "export.h"
+#include "base/say.h"
+#include "base/text.h"
 #include "formats/digest.h"
 #include "formats/fields.h"
 #include "import.h"
+#include "layout_writer.h"
 #include "oci.h"
 #include "oci_names.h"
 
@@ -25,12 +24,6 @@ namespace {
 
 constexpr int deepest_index = 4;
 constexpr std::size_t most_blobs = 1000;
-constexpr int at_a_time = 4;
-
-struct Wanted {
-  std::string digest;
-  std::uint64_t size = 0;
-};
 
 Manifest find_manifest(Registry& registry, const std::string& object) {
   Manifest manifest = registry.manifest(object);
@@ -39,6 +32,20 @@ Manifest find_manifest(Registry& registry, const std::string& object) {
     if (document.find("manifests") == nullptr) return manifest;
     if (depth == deepest_index) throw Error("the index leads to an index that leads to an index, and so on");
     manifest = registry.manifest(choose_manifest(document));
+  }
+}
+
+// From the first place that has it.
+Manifest find_manifest(const std::vector<Place>& places) {
+  for (std::size_t i = 0;; ++i) {
+    const auto& [reference, options] = places[i];
+    try {
+      Registry registry(reference, Registry::Access::pull, options);
+      return find_manifest(registry, reference.object());
+    } catch (const Error& error) {
+      if (i + 1 == places.size()) throw;
+      explain("{} does not give it: {}", reference.text(), error.what());
+    }
   }
 }
 
@@ -63,56 +70,6 @@ std::vector<Wanted> blobs_of(const Manifest& manifest) {
   return blobs;
 }
 
-// The largest first, so that no long one is left for the end.
-class Fetching {
- public:
-  Fetching(std::vector<Wanted> blobs, fs::path directory, Progress& progress)
-      : blobs_(std::move(blobs)), directory_(std::move(directory)), progress_(progress) {
-    std::stable_sort(blobs_.begin(), blobs_.end(),
-                     [](const Wanted& a, const Wanted& b) { return a.size > b.size; });
-    std::uint64_t total = 0;
-    for (const auto& blob : blobs_) total += blob.size;
-    progress_.begin("pulling", total, "B");
-  }
-
-  void run(const std::function<Registry()>& connect) {
-    std::vector<std::thread> threads;
-    const int count = std::min<int>(at_a_time, static_cast<int>(blobs_.size()));
-    for (int i = 0; i < count; ++i) threads.emplace_back([&] { work(connect); });
-    for (auto& thread : threads) thread.join();
-    if (problem_) std::rethrow_exception(problem_);
-    progress_.end();
-  }
-
- private:
-  void work(const std::function<Registry()>& connect) {
-    try {
-      Registry registry = connect();
-      for (std::size_t i = next_++; i < blobs_.size(); i = next_++) fetch(registry, blobs_[i]);
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!problem_) problem_ = std::current_exception();
-      next_ = blobs_.size();
-    }
-  }
-
-  void fetch(Registry& registry, const Wanted& blob) {
-    const Fd file = open_file(directory_ / formats::hex_of(blob.digest), O_WRONLY | O_CREAT | O_EXCL, 0600);
-    registry.fetch(blob.digest, blob.size, file.get(), [this](std::size_t bytes) {
-      const std::lock_guard lock(mutex_);
-      progress_.update(done_ += bytes);
-    });
-  }
-
-  std::vector<Wanted> blobs_;
-  fs::path directory_;
-  Progress& progress_;
-  std::atomic<std::size_t> next_ = 0;
-  std::mutex mutex_;
-  std::uint64_t done_ = 0;
-  std::exception_ptr problem_;
-};
-
 std::string index_with(const Manifest& manifest) {
   formats::Table entry, document;
   entry.set("mediaType", oci_manifest);
@@ -125,6 +82,55 @@ std::string index_with(const Manifest& manifest) {
   return formats::dump_json(document);
 }
 
+// The layout that the blobs in the store would be, if they were in one.
+class PulledLayout final : public Layout {
+ public:
+  PulledLayout(const Manifest& manifest, const Fetched& fetched) {
+    documents_["index.json"] = index_with(manifest);
+    documents_[path_of(manifest.digest)] = manifest.bytes;
+    for (const auto& [digest, file] : fetched.blobs) blobs_[path_of(digest)] = &file;
+  }
+  [[nodiscard]] bool has(const std::string& path) const override {
+    return documents_.contains(path) || blobs_.contains(path);
+  }
+  [[nodiscard]] std::unique_ptr<ByteSource> open(const std::string& path) const override {
+    if (const auto found = documents_.find(path); found != documents_.end())
+      return std::make_unique<MemorySource>(found->second);
+    if (const auto found = blobs_.find(path); found != blobs_.end())
+      return std::make_unique<SharedFileSource>(found->second->get());
+    throw Error("{} is not among what was pulled", printable(path));
+  }
+
+ private:
+  static std::string path_of(const std::string& digest) {
+    return "blobs/sha256/" + std::string(formats::hex_of(digest));
+  }
+  std::map<std::string, std::string> documents_;
+  std::map<std::string, const Fd*> blobs_;
+};
+
+store::Image import_pulled(store::Store& store, const Manifest& manifest, const Fetched& fetched,
+                           const std::string& name, const std::string& origin, Progress& progress) {
+  store::Image image;
+  image.name = name;
+  image.origin = origin;
+  for (const auto& [digest, file] : fetched.blobs) image.pulled.push_back(digest);
+  return import_layout(store, PulledLayout(manifest, fetched), std::move(image), progress);
+}
+
+// What was kept by an earlier pull may have been damaged since. True if some of it had been.
+bool forget_damaged(const store::Store& store, const Fetched& fetched) {
+  bool found = false;
+  for (const auto& digest : fetched.kept_before) {
+    const Fd& file = fetched.blobs.at(digest);
+    if (::lseek(file.get(), 0, SEEK_SET) == 0 && formats::digest_of_rest(file.get()) == digest) continue;
+    warn("{} was pulled before and has changed since: it is fetched again", digest);
+    store.forget_pulled(digest);
+    found = true;
+  }
+  return found;
+}
+
 void push_blob(Registry& registry, const fs::path& blobs, const std::string& digest, std::uint64_t size,
                const BytesMoved& moved) {
   if (registry.has(digest)) return moved(size);
@@ -134,23 +140,21 @@ void push_blob(Registry& registry, const fs::path& blobs, const std::string& dig
 
 }  // namespace
 
-store::Image pull(store::Store& store, const Reference& reference, const std::string& name,
-                  const RegistryOptions& options, Progress& progress) {
+store::Image pull(store::Store& store, const std::vector<Place>& places, const std::string& name,
+                  Progress& progress) {
   store::validate_name(name);
-  const store::Aside aside = store.aside();
-  const fs::path layout = aside.directory();
-  const std::string origin = "pull " + reference.text();
-  within("cannot " + origin, [&] {
-    const auto connect = [&] { return Registry(reference, Registry::Access::pull, options); };
-    Registry registry = connect();
-    const Manifest manifest = find_manifest(registry, reference.object());
-    const auto blobs = layout / "blobs" / "sha256";
-    fs::create_directories(blobs);
-    Fetching(blobs_of(manifest), blobs, progress).run(connect);
-    write_file(blobs / formats::hex_of(manifest.digest), manifest.bytes);
-    write_file(layout / "index.json", index_with(manifest));
+  const std::string origin = "pull " + places.back().reference.text();
+  return within("cannot " + origin, [&] {
+    const Manifest manifest = find_manifest(places);
+    Fetched fetched = fetch_blobs(store, places, blobs_of(manifest), progress);
+    try {
+      return import_pulled(store, manifest, fetched, name, origin, progress);
+    } catch (const Error&) {
+      if (!forget_damaged(store, fetched)) throw;
+    }
+    fetched = fetch_blobs(store, places, blobs_of(manifest), progress);
+    return import_pulled(store, manifest, fetched, name, origin, progress);
   });
-  return import(store, layout, name, progress, origin);
 }
 
 std::string push(const store::Store& store, const store::Image& image, const Reference& reference,
@@ -161,7 +165,7 @@ std::string push(const store::Store& store, const store::Image& image, const Ref
     const store::Aside aside = store.aside();
     const auto layout = aside.directory();
     progress.begin("packing", 0, "B");
-    const auto summary = write_layout(store, image, layout, progress);
+    const auto summary = write_layout(store.root_of(image), image, layout, progress);
     progress.end();
     const auto blobs = layout / "blobs" / "sha256";
     std::uint64_t done = 0;

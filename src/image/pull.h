@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images from and to registries. A pull brings the blobs, several at a time, into an OCI layout aside, which
-// is then imported; a push exports such a layout and brings it the other way.
+// Images from and to registries. A pull brings the blobs that are not there yet, several at a time, and
+// imports them; a push exports an OCI layout and brings it the other way.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "base/progress.h"
+#include "fetch.h"
 #include "reference.h"
 #include "registry.h"
 #include "store/store.h"
 
 namespace longship::image {
 
-// Of an index, the image for this machine.
-store::Image pull(store::Store& store, const Reference& reference, const std::string& name,
-                  const RegistryOptions& options, Progress& progress);
+// From the first place that gives it; the last one is the registry itself, the others its mirrors. Of an
+// index, the image for this machine.
+store::Image pull(store::Store& store, const std::vector<Place>& places, const std::string& name,
+                  Progress& progress);
 
 // The digest of the manifest.
 std::string push(const store::Store& store, const store::Image& image, const Reference& reference,

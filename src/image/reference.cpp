@@ -51,6 +51,11 @@ std::string Reference::text() const {
   return all;
 }
 
+std::string Reference::full_repository() const {
+  const bool is_short = registry == "docker.io" && repository.find('/') == std::string::npos;
+  return is_short ? "library/" + repository : repository;
+}
+
 Reference parse_reference(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
     return Error(Failure::usage, "\"{}\": {}; an image in a registry is HOST[:PORT]/NAME[:TAG][@sha256:…]",

@@ -12,6 +12,8 @@ struct Reference {
   std::string tag;         // "latest" if neither tag nor digest is given
   std::string digest;      // decides, if it is there
 
+  // The repository as its registry knows it: of one registry names without a slash are "library/NAME".
+  [[nodiscard]] std::string full_repository() const;
   [[nodiscard]] const std::string& object() const { return digest.empty() ? tag : digest; }
   [[nodiscard]] std::string text() const;
 };

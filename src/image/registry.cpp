@@ -88,8 +88,9 @@ struct Registry::Parts {
   net::HttpClient client;
   std::string authorization;  // for the registry itself, as the header has it
 
+  [[nodiscard]] int tries() const { return options.patient ? most_tries : 1; }
   [[nodiscard]] std::string repository(const std::string& rest) const {
-    return "/v2/" + reference.repository + rest;
+    return "/v2/" + reference.full_repository() + rest;
   }
   net::Answer ask(const net::Call& call);
   net::Answer ask_once(net::Call call);
@@ -105,10 +106,7 @@ Registry::Registry(const Reference& reference, Access access, RegistryOptions op
                        access,
                        options,
                        net::HttpClient(address_of(reference.registry, options), {.ca_file = options.ca_file}),
-                       {}}) {
-  if (reference.registry == "docker.io" && reference.repository.find('/') == std::string::npos)
-    parts_->reference.repository = "library/" + reference.repository;
-}
+                       {}}) {}
 Registry::Registry(Registry&&) noexcept = default;
 Registry::~Registry() = default;
 
@@ -117,10 +115,10 @@ net::Answer Registry::Parts::ask(const net::Call& call) {
   for (int attempt = 0;; ++attempt) {
     try {
       net::Answer answer = ask_once(call);
-      if (!worth_another_try(answer.status) || attempt + 1 == most_tries) return answer;
+      if (!worth_another_try(answer.status) || attempt + 1 == tries()) return answer;
       std::this_thread::sleep_for(pause_before(attempt, &answer));
     } catch (const net::Unreachable&) {
-      if (attempt + 1 == most_tries) throw;
+      if (attempt + 1 == tries()) throw;
       std::this_thread::sleep_for(pause_before(attempt, nullptr));
     }
   }
@@ -177,8 +175,8 @@ std::string Registry::Parts::token_for(const Challenge& challenge) {
   const auto realm = net::parse_address(challenge.realm);
   if (client.url().starts_with("https:") && !realm.tls)
     throw Error("it wants credentials sent in the clear to {}, which is refused", printable(challenge.realm));
-  const std::string scope =
-      fmt::format("repository:{}:{}", reference.repository, access == Access::push ? "pull,push" : "pull");
+  const std::string scope = fmt::format("repository:{}:{}", reference.full_repository(),
+                                        access == Access::push ? "pull,push" : "pull");
   net::HttpClient other(origin_of(realm), {.ca_file = options.ca_file});
   net::Call call;
   std::string form;
@@ -273,10 +271,10 @@ void Registry::fetch(const std::string& digest, std::uint64_t size, int fd, cons
         throw Error("blob {}: it was interrupted, and the registry cannot go on in the middle", digest);
       if (answer->ok() && (got == size || size == 0)) break;
     } catch (const net::Unreachable&) {
-      if (attempt >= most_tries) throw;
+      if (attempt >= parts_->tries()) throw;
     }
     if (got > before) attempt = 0;  // some of it came: that counts as progress
-    if (attempt >= most_tries)
+    if (attempt >= parts_->tries())
       throw Error("blob {}: it breaks off after {} of {} bytes, again and again", digest, got, size);
     std::this_thread::sleep_for(pause_before(std::min(attempt, 5), answer ? &*answer : nullptr));
   }

@@ -22,6 +22,7 @@ struct RegistryOptions {
   std::optional<Credentials> credentials;
   bool plain_http = false;  // loopback may always be
   std::string ca_file;      // PEM; empty: the system's
+  bool patient = true;      // false: what does not answer is given up at once, as there is another to ask
 };
 
 struct Manifest {

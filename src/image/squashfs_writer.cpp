@@ -2,7 +2,6 @@
 #include "squashfs_writer.h"
 
 #include <sqfs/block.h>
-#include <sqfs/block_processor.h>
 #include <sqfs/block_writer.h>
 #include <sqfs/dir_writer.h>
 #include <sqfs/frag_table.h>
@@ -18,11 +17,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "squashfs.h"
+#include "squashfs_contents.h"
 
 namespace longship::image {
 namespace {
@@ -68,7 +67,8 @@ struct SquashfsWriter::Parts {
     ids = made(sqfs_id_table_create(0), "table of owners");
     attributes = made(sqfs_xattr_writer_create(0), "attributes");
     base < 0 ? start_file() : start_from(base);
-    start_threads();
+    contents = std::make_unique<SquashfsContents>(
+        SquashfsContents::Target{file, *compressor, *uncompressor, *blocks, *fragments}, block_size);
   }
 
   void start_file() {
@@ -114,28 +114,12 @@ struct SquashfsWriter::Parts {
   // Between file systems, or where a filter or an old kernel does not know copy_file_range.
   void copy_start_by_hand(int base, std::uint64_t at, std::uint64_t length) {
     SquashFile old(base);
+    std::vector<char> buffer(256u << 10);
     for (std::uint64_t count = 0; at < length; at += count) {
       count = std::min<std::uint64_t>(buffer.size(), length - at);
       check(old.read_at(&old, at, buffer.data(), count), old, "cannot read the base image");
       require(file.write_at(&file, at, buffer.data(), count));
     }
-  }
-
-  void start_threads() {
-    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-    sqfs_block_processor_desc_t wish{};
-    wish.size = sizeof wish;
-    wish.max_block_size = block_size;
-    wish.num_workers = threads;
-    wish.max_backlog = 10 * threads;
-    wish.cmp = compressor.get();
-    wish.wr = blocks.get();
-    wish.tbl = fragments.get();
-    wish.file = &file;
-    wish.uncmp = uncompressor.get();
-    sqfs_block_processor_t* started = nullptr;
-    require(sqfs_block_processor_create_ex(&wish, &started));
-    processor.reset(started);
   }
 
   void require(int result) const { check(result, file, "cannot write the SquashFS file"); }
@@ -147,12 +131,23 @@ struct SquashfsWriter::Parts {
   Squash<sqfs_frag_table_t> fragments;
   Squash<sqfs_id_table_t> ids;
   Squash<sqfs_xattr_writer_t> attributes;
-  std::vector<std::shared_ptr<Inode>> stored;  // the processor writes into them until it is done
-  std::vector<char> buffer = std::vector<char>(256 * 1024);
-  Squash<sqfs_block_processor_t> processor;  // last: its threads use the others
+  std::unique_ptr<SquashfsContents> contents;  // last: its threads use the others
 };
 
 namespace {
+
+// A file of the base, from its inode there.
+void adopt(Inode& inode, const sqfs_inode_generic_t& stored) {
+  const std::size_t size = sizeof stored + stored.payload_bytes_used;
+  auto* copy = static_cast<sqfs_inode_generic_t*>(std::malloc(size));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(static_cast<void*>(copy), &stored, size);
+  copy->payload_bytes_available = copy->payload_bytes_used;
+  inode.data = copy;
+  if (copy->base.type != SQFS_INODE_EXT_FILE) return;
+  copy->data.file_ext.nlink = 1;  // links and attributes are counted anew
+  copy->data.file_ext.xattr_idx = no_attributes;
+}
 
 // Inodes and directories, bottom up: a directory's list holds where its members' inodes are.
 class Tables {
@@ -167,7 +162,7 @@ class Tables {
     require(sqfs_id_table_id_to_index(ids, 0, &root_id_));
   }
 
-  void write(Node& root, sqfs_super_t& super, SquashfsSummary& summary) {
+  void write(Node& root, sqfs_super_t& super, ImageSummary& summary) {
     number(root);
     super.inode_count = count_;
     super.inode_table_start = file_.size;
@@ -305,31 +300,15 @@ SquashfsWriter::SquashfsWriter(int fd) : parts_(std::make_unique<Parts>(fd)) {}
 SquashfsWriter::SquashfsWriter(int fd, int base) : parts_(std::make_unique<Parts>(fd, base)) {}
 SquashfsWriter::~SquashfsWriter() = default;
 
-void SquashfsWriter::store(const std::shared_ptr<Inode>& inode, ByteSource& content) {
-  auto& parts = *parts_;
-  parts.stored.push_back(inode);
-  parts.require(sqfs_block_processor_begin_file(parts.processor.get(), &inode->data, nullptr, 0));
-  while (const std::size_t got = content.read(parts.buffer.data(), parts.buffer.size()))
-    parts.require(sqfs_block_processor_append(parts.processor.get(), parts.buffer.data(), got));
-  parts.require(sqfs_block_processor_end_file(parts.processor.get()));
+void SquashfsWriter::store(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
+  if (member.stored != nullptr) return adopt(*inode, *member.stored);
+  parts_->contents->add(inode, content);
 }
 
-void SquashfsWriter::adopt(Inode& inode, const sqfs_inode_generic_t& stored) {
-  const std::size_t size = sizeof stored + stored.payload_bytes_used;
-  auto* copy = static_cast<sqfs_inode_generic_t*>(std::malloc(size));
-  if (copy == nullptr) throw std::bad_alloc();
-  std::memcpy(static_cast<void*>(copy), &stored, size);
-  copy->payload_bytes_available = copy->payload_bytes_used;
-  inode.data = copy;
-  if (copy->base.type != SQFS_INODE_EXT_FILE) return;
-  copy->data.file_ext.nlink = 1;  // links and attributes are counted anew
-  copy->data.file_ext.xattr_idx = no_attributes;
-}
-
-SquashfsSummary SquashfsWriter::finish(Node& root) {
+ImageSummary SquashfsWriter::finish(Node& root) {
   auto& parts = *parts_;
-  parts.require(sqfs_block_processor_finish(parts.processor.get()));
-  SquashfsSummary summary;
+  parts.contents->finish();
+  ImageSummary summary;
   Tables(parts.file, parts.compressor.get(), parts.ids.get(), parts.attributes.get())
       .write(root, parts.super, summary);
   parts.require(

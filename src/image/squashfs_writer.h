@@ -5,34 +5,25 @@
 // files are equal for all users. The same tree and contents in the same order give the same bytes, however
 // many cores.
 #pragma once
-#include <cstdint>
 #include <memory>
 
-#include "bytes.h"
-#include "tree.h"
+#include "image_writer.h"
 
 namespace longship::image {
 
-struct SquashfsSummary {
-  std::uint64_t files = 0;  // names that are not directories
-  std::uint64_t bytes = 0;  // of the SquashFS file
-};
-
-class SquashfsWriter {
+class SquashfsWriter final : public ImageWriter {
  public:
   explicit SquashfsWriter(int fd);  // an empty file, open for reading and writing
-  // Starts with a copy of the blocks of a file that this class wrote, so that adopt() can use them: a change
-  // to a large image costs a copy of bytes, or not even that where files can share them, and no compressing.
+  // Starts with a copy of the blocks of a file that this class wrote, for members that say where in it they
+  // are stored: a change to a large image costs a copy of bytes, or not even that where files can share them,
+  // and no compressing.
   SquashfsWriter(int fd, int base);
-  ~SquashfsWriter();
+  ~SquashfsWriter() override;
   SquashfsWriter(const SquashfsWriter&) = delete;
   SquashfsWriter& operator=(const SquashfsWriter&) = delete;
 
-  // Makes a file's content the inode's.
-  void store(const std::shared_ptr<Inode>& inode, ByteSource& content);
-  // The same for a file of the base, from its inode there.
-  void adopt(Inode& inode, const sqfs_inode_generic_t& stored);
-  [[nodiscard]] SquashfsSummary finish(Node& root);
+  void store(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) override;
+  [[nodiscard]] ImageSummary finish(Node& root) override;
 
  private:
   struct Parts;

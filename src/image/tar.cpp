@@ -109,12 +109,27 @@ bool is_extension(char type) {
 }  // namespace
 
 std::size_t TarReader::Content::read(char* into, std::size_t size) {
-  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, reader_.left_));
-  if (wanted == 0) return 0;
-  const std::size_t got = reader_.source_.read(into, wanted);
+  const std::size_t most = wanted(size);
+  const std::size_t got = most == 0 ? 0 : reader_.source_.read(into, most);
+  if (most > 0) count(got);
+  return got;
+}
+
+std::string_view TarReader::Content::take(std::span<char> room) {
+  const std::size_t most = wanted(room.size());
+  if (most == 0) return {};
+  const auto bytes = reader_.source_.take(room.first(most));
+  count(bytes.size());
+  return bytes;
+}
+
+std::size_t TarReader::Content::wanted(std::size_t size) const {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(size, reader_.left_));
+}
+
+void TarReader::Content::count(std::size_t got) {
   if (got == 0) throw Error("member {}: the archive ends in the middle of it", printable(reader_.current_));
   reader_.left_ -= got;
-  return got;
 }
 
 bool TarReader::read_block(Block& block) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,8 +44,12 @@ class TarReader {
    public:
     explicit Content(TarReader& reader) : reader_(reader) {}
     [[nodiscard]] std::size_t read(char* into, std::size_t size) override;
+    [[nodiscard]] std::string_view take(std::span<char> room) override;
 
    private:
+    [[nodiscard]] std::size_t wanted(std::size_t size) const;
+    void count(std::size_t got);
+
     TarReader& reader_;
   };
 

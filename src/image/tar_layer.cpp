@@ -4,6 +4,7 @@
 #include "decompress.h"
 #include "formats/digest.h"
 #include "layer.h"
+#include "read_ahead.h"
 #include "tar.h"
 
 namespace longship::image {
@@ -24,16 +25,16 @@ class TarLayer final : public Layer {
     const auto raw = origin_.open();
     formats::Sha256 packed, unpacked;
     WatchedSource counted(*raw, [&](std::string_view piece) {
-      if (!origin_.digest.empty()) packed.update(piece);
       if (origin_.progress) origin_.progress(piece.size());
     });
-    const auto plain = decompress(counted, largest_layer);
-    WatchedSource tar(*plain, [&](std::string_view piece) {
-      if (!origin_.diff_id.empty()) unpacked.update(piece);
-    });
+    ReadAhead arriving(counted, digesting(packed, origin_.digest));
+    const auto plain = decompress(arriving, largest_layer);
+    ReadAhead tar(*plain, digesting(unpacked, origin_.diff_id));
     const bool complete = read_members(tar, sink);
-    drain(tar);      // what follows the end marker belongs to the diff id
-    drain(counted);  // and padding after the compressed data to the digest
+    drain(tar);  // what follows the end marker belongs to the diff id
+    tar.finish();
+    drain(arriving);  // and padding after the compressed data to the digest
+    arriving.finish();
     verify("digest", origin_.digest, packed);
     verify("diff id", origin_.diff_id, unpacked);
     if (!complete && origin_.digest.empty() && origin_.diff_id.empty())
@@ -41,6 +42,11 @@ class TarLayer final : public Layer {
   }
 
  private:
+  static ReadAhead::Watcher digesting(formats::Sha256& sum, const std::string& expected) {
+    if (expected.empty()) return nullptr;
+    return [&sum](std::string_view piece) { sum.update(piece); };
+  }
+
   static bool read_members(ByteSource& tar, MemberSink& sink) {
     TarReader reader(tar);
     while (const auto member = reader.next())

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "box/own_program.h"
 #include "launch/ranks.h"
 
 namespace longship::pilot::detail {
@@ -198,10 +199,10 @@ class Keeper {
       return true;
     }
     kill_at_.reset();
-    task_ = problem_.empty() ? start(unpack(received.bytes, environment_), place_.directory.c_str(),
-                                     received.out.get(), received.err.get(), null_.get())
-                             : -1;
-    if (task_ < 0) refuse();
+    if (problem_.empty())
+      begin(received);
+    else
+      refuse(problem_);
     return true;
   }
   void reap() {
@@ -217,11 +218,17 @@ class Keeper {
                                : LightEnding{WEXITSTATUS(status), 0, {}});
     }
   }
-  void refuse() const {
-    LightEnding ending{127, 0, {}};
-    const auto reason =
-        problem_.empty() ? std::string(Error::from_errno(errno, "cannot start a process").what()) : problem_;
-    std::strncpy(ending.problem, reason.c_str(), sizeof ending.problem - 1);
+  void begin(Received& received) {
+    auto task = unpack(received.bytes, environment_);
+    if (place_.box && (box::leads_to_own_program(task.program) || box::leads_to_own_program("/bin/sh")))
+      return refuse("its program leads to Longship's own through /proc, which is refused");
+    task_ =
+        start(std::move(task), place_.directory.c_str(), received.out.get(), received.err.get(), null_.get());
+    if (task_ < 0) refuse(Error::from_errno(errno, "cannot start a process").what());
+  }
+  void refuse(std::string_view reason) const {
+    LightEnding ending{126, 0, {}};
+    reason.copy(ending.problem, sizeof ending.problem - 1);
     tell(ending);
   }
   void tell(const LightEnding& ending) const { ::send(socket_, &ending, sizeof ending, MSG_NOSIGNAL); }

@@ -76,6 +76,7 @@ formats::Value to_json(const Image& image) {
   table.set("facts", std::move(facts));
   table.set("created", image.created);
   table.set("origin", image.origin);
+  if (!image.pulled.empty()) table.set("pulled", list_of(image.pulled));
   return table;
 }
 
@@ -93,6 +94,7 @@ Image image_from_json(const formats::Value& value) {
   image.files = static_cast<std::uint64_t>(fields.integer("files", not_negative));
   image.created = fields.integer("created", not_negative);
   image.origin = fields.text("origin", "");
+  image.pulled = fields.words("pulled");
   if (const auto* config = fields.find("config"))
     image.config = config_from(formats::Fields(*config, "config"));
   if (const auto* facts = fields.find("facts")) {

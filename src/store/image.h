@@ -43,6 +43,8 @@ struct Image {
   Facts facts;
   std::int64_t created = 0;  // seconds since 1970
   std::string origin;        // "bootstrap debian:bookworm", "build examples/digits/image", …
+  std::vector<std::string> pulled =
+      {};  // digests of the blobs it was made from, which are kept for other pulls
 };
 
 [[nodiscard]] formats::Value to_json(const Image& image);
@@ -51,5 +53,10 @@ struct Image {
 // "debian-torch", "team/gan3d:v2": parts of [a-z0-9._-] with slashes between them and one tag. Error with
 // Failure::usage.
 void validate_name(std::string_view name);
+
+// A tag that says what is in the image says it truly: an MPI family (mpich, openmpi), an architecture
+// (x86_64), CUDA (cuda12, cuda11.8), alone or with other words: "gan3d:v2-mpich-cuda12". Error with
+// Failure::usage.
+void validate_variant(const Image& image);
 
 }  // namespace longship::store

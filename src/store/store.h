@@ -4,6 +4,7 @@
 //
 //   blobs/sha256/HEX      SquashFS files
 //   images/NAME.json      what a name stands for; "/" in a name is "+" here
+//   pulled/sha256/HEX     blobs as a registry gave them, for the next pull that wants the same
 //   steps/HEX.json        a step of a build that was done before, by what went into it
 //   asides/               work in progress
 //   lock                  shared while something is being added, exclusive while unused files are being
@@ -55,10 +56,11 @@ class Store {
   [[nodiscard]] std::filesystem::path root_of(const Image& image) const;  // its SquashFS file
   [[nodiscard]] std::filesystem::path blob(std::string_view digest) const;
 
-  // Every file re-hashed; `checked` is called with the bytes of each.
+  // Every file re-hashed; `checked` is called with the bytes of each. A pulled blob that has changed is
+  // removed: it can be fetched again.
   [[nodiscard]] std::vector<Damage> verify(const std::function<void(std::uint64_t)>& checked = {}) const;
-  // Removes what no name needs: files, steps of builds (all, or only those whose files are gone), what killed
-  // processes left. The bytes that became free.
+  // Removes what no name needs: files, blobs that no image here was made from, steps of builds (all, or only
+  // those whose files are gone), what killed processes left. The bytes that became free.
   std::uint64_t collect_garbage(bool steps_too);
 
   [[nodiscard]] Aside aside() const;
@@ -69,6 +71,12 @@ class Store {
   void add(const Image& image);
   // Takes the name away, and the files that nothing refers to any more.
   void remove(std::string_view name);
+
+  // A blob that was pulled before, open for reading; null: it has to be fetched. While it is open nobody
+  // removes it. Its content is for the reader to verify.
+  [[nodiscard]] Fd pulled(std::string_view digest) const;
+  Fd keep_pulled(std::string_view digest, Aside file);  // the same blob, from now on kept
+  void forget_pulled(std::string_view digest) const;
 
   // Steps of builds: the key is a digest of all that went in. `image.name` is the name the build was for; the
   // step is forgotten together with it.
@@ -85,6 +93,9 @@ class Store {
   void write_record(const std::filesystem::path& path, const Image& image) const;
   void forget_steps(std::string_view name) const;
   std::uint64_t remove_unused() const;  // the bytes that became free
+  std::uint64_t remove_unused_pulled() const;
+  void verify_pulled(const std::function<void(std::uint64_t)>& checked) const;
+  [[nodiscard]] std::filesystem::path pulled_path(std::string_view digest) const;
   [[nodiscard]] Error not_found(std::string_view name) const;
 
   std::filesystem::path where_, central_;

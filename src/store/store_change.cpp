@@ -51,6 +51,7 @@ void Store::write_record(const fs::path& path, const Image& image) const {
 
 Image Store::add(Image image, Aside file) {
   const auto record = record_of(image.name);
+  validate_variant(image);
   const Fd held = lock(LOCK_SH);
   place(image, std::move(file));
   write_record(record, image);
@@ -59,6 +60,7 @@ Image Store::add(Image image, Aside file) {
 
 void Store::add(const Image& image) {
   const auto record = record_of(image.name);
+  validate_variant(image);
   const Fd held = lock(LOCK_SH);
   if (!fs::exists(root_of(image)))
     throw Error("image {}: its file {} is gone", image.name, root_of(image).string());
@@ -146,7 +148,7 @@ std::uint64_t Store::collect_garbage(bool steps_too) {
     if (useless) fs::remove(record);
   }
   remove_abandoned(where_ / "asides");
-  return remove_unused();
+  return remove_unused() + remove_unused_pulled();
 }
 
 std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& checked) const {
@@ -163,6 +165,7 @@ std::vector<Damage> Store::verify(const std::function<void(std::uint64_t)>& chec
       damages.push_back({digest, images, "its content has changed"});
     if (checked) checked(fs::file_size(file));
   }
+  verify_pulled(checked);
   return damages;
 }
 

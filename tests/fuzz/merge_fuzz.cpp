@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "fuzz/input.h"
 #include "image/merge.h"
+#include "image/squashfs_writer.h"
 
 namespace {
 

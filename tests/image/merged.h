@@ -11,28 +11,12 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "expect.h"
+#include "image/layer_of.h"
 #include "image/make.h"
 #include "image/merge.h"
+#include "image/squashfs_writer.h"
 
 namespace longship::image {
-
-inline std::unique_ptr<Layer> layer(const std::string& archive, std::string digest = {}) {
-  return tar_layer({.name = "layer",
-                    .open =
-                        [archive] {
-                          struct Owned final : ByteSource {
-                            explicit Owned(std::string text) : bytes(std::move(text)), source(bytes) {}
-                            std::size_t read(char* into, std::size_t size) override {
-                              return source.read(into, size);
-                            }
-                            std::string bytes;
-                            MemorySource source;
-                          };
-                          return std::make_unique<Owned>(archive);
-                        },
-                    .digest = std::move(digest),
-                    .diff_id = {}});
-}
 
 class Merged : public testing::Test {
  protected:

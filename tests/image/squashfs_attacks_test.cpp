@@ -197,7 +197,10 @@ void write_bomb(const fs::path& path) {
   file->inode->kind = Kind::file;
   const Fd fd = open_file(path, O_RDWR | O_CREAT);
   SquashfsWriter writer(fd.get());
-  writer.adopt(*file->inode, *inode);
+  Member member;
+  member.stored = inode.get();
+  MemorySource nothing("");
+  writer.store(file->inode, member, nothing);
   EXPECT_LT(writer.finish(root).bytes, 2'000'000u);
 }
 

@@ -22,20 +22,24 @@ def sha256(content):
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def write_layout(directory, layers, env=(), labels=None):
+def by_gzip(content):
+    return gzip.compress(content, mtime=0)
+
+
+def write_layout(directory, layers, env=(), labels=None, pack=by_gzip):
     blobs = directory / "blobs/sha256"
     blobs.mkdir(parents=True)
 
-    def put(content):
+    def put(content, kind):
         digest = sha256(content)
         (blobs / digest[7:]).write_bytes(content)
-        return {"digest": digest, "size": len(content)}
+        return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": digest, "size": len(content)}
 
-    packed = [put(gzip.compress(layer, mtime=0)) for layer in layers]
+    packed = [put(pack(layer), "layer.v1.tar+gzip") for layer in layers]
     config = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), "Cmd": ["/a"], "Labels": labels or {}},
               "rootfs": {"type": "layers", "diff_ids": [sha256(layer) for layer in layers]}}
-    manifest = {"schemaVersion": 2, "config": put(json.dumps(config).encode()), "layers": packed}
-    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode())]}
+    manifest = {"schemaVersion": 2, "config": put(json.dumps(config).encode(), "config.v1+json"), "layers": packed}
+    index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), "manifest.v1+json")]}
     (directory / "index.json").write_text(json.dumps(index))
     (directory / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
     return packed

@@ -2,6 +2,7 @@
 """longship image: import, build, look, remove, with the real program; as root and as an ordinary user."""
 import gzip
 import json
+import lzma
 import os
 import pathlib
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import tarfile
 
 import pytest
-from image_files import tar_of, write_layout
+from image_files import by_gzip, tar_of, write_layout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGSHIP = os.environ.get("LONGSHIP", str(ROOT / "build/bin/longship"))
@@ -41,6 +42,13 @@ def longship(request, tmp_path):
 
     run.home = home
     return run
+
+
+def by_zstd(content):
+    return subprocess.run(["zstd", "-q", "-c"], input=content, capture_output=True, check=True).stdout
+
+
+PACKERS = {"plain": bytes, "gzip": by_gzip, "zstd": by_zstd, "xz": lzma.compress}
 
 
 def content(longship, image, name):
@@ -88,6 +96,91 @@ def test_a_missing_image_comes_with_a_suggestion(longship, tmp_path):
     longship("import", tmp_path / "a.tar", "-t", "torch")
     done = longship("show", "troch", check=False)
     assert done.returncode == 1 and 'did you mean "torch"?' in done.stderr
+
+
+TWO_LAYERS = [tar_of({"a": b"low", "b": b"low", "deep/c": b"c" * 300_000}), tar_of({"a": b"high", ".wh.b": b""})]
+
+
+def has_both_layers(longship, image):
+    gone = subprocess.run(["unsquashfs", "-cat", json.loads(longship("show", image, "--json").stdout)["path"], "b"],
+                          capture_output=True)
+    return content(longship, image, "a") == b"high" and content(longship, image, "deep/c") == b"c" * 300_000 \
+        and gone.stdout == b""
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_layers_and_root_tars_come_in_with_every_compression(longship, tmp_path, packer):
+    write_layout(tmp_path / "layout", TWO_LAYERS, pack=PACKERS[packer])
+    longship("import", tmp_path / "layout", "-t", "layers")
+    assert has_both_layers(longship, "layers")
+    (tmp_path / "root").write_bytes(PACKERS[packer](tar_of({"a": b"x" * 700_000})))
+    longship("import", tmp_path / "root", "-t", "root")
+    assert content(longship, "root", "a") == b"x" * 700_000
+
+
+@pytest.mark.parametrize("packer, words", [("gzip", "the gzip data is truncated"), ("zstd", "the zstd data is truncated"),
+                                           ("xz", "the xz data is truncated")])
+def test_a_compressed_tar_that_ends_early_is_called_that(longship, tmp_path, packer, words):
+    (tmp_path / "root").write_bytes(PACKERS[packer](tar_of({"a": os.urandom(100_000)}))[:50_000])
+    done = longship("import", tmp_path / "root", "-t", "root", check=False)
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_an_archive_as_docker_saves_it(longship, tmp_path):
+    write_layout(tmp_path / "layout", TWO_LAYERS, ["X=1"])
+    subprocess.run(["skopeo", "copy", "-q", f"oci:{tmp_path}/layout", f"docker-archive:{tmp_path}/saved.tar:tools:v1"],
+                   check=True, env=dict(os.environ, HOME=str(tmp_path)))
+    longship("import", tmp_path / "saved.tar", "-t", "saved")
+    assert has_both_layers(longship, "saved")
+    assert json.loads(longship("show", "saved", "--json").stdout)["config"]["environment"] == {"X": "1"}
+
+
+def test_a_squashfs_file_of_another_tool(longship, tmp_path):
+    (tmp_path / "root/deep").mkdir(parents=True)
+    (tmp_path / "root/deep/c").write_bytes(b"c" * 300_000)
+    subprocess.run(["mksquashfs", tmp_path / "root", tmp_path / "x.sqfs", "-comp", "gzip", "-quiet", "-no-progress"],
+                   check=True, capture_output=True)
+    longship("import", tmp_path / "x.sqfs", "-t", "x")
+    assert content(longship, "x", "deep/c") == b"c" * 300_000
+
+
+@pytest.mark.parametrize("name", ["layout", "x.oci.tar", "x.tar", "x.tar.gz", "x.sqfs"])
+def test_a_layout_becomes_something_else_without_the_store(longship, tmp_path, name):
+    write_layout(tmp_path / "from", TWO_LAYERS)
+    longship("export", tmp_path / "from", longship.home / name)
+    assert not (longship.home / "store").exists()
+    longship("import", longship.home / name, "-t", "again")
+    assert has_both_layers(longship, "again")
+
+
+def test_a_layout_becomes_a_directory_of_its_caller(longship, tmp_path):
+    write_layout(tmp_path / "from", TWO_LAYERS)
+    longship("export", tmp_path / "from", longship.home / "root", "--format", "directory")
+    root = longship.home / "root"
+    assert (root / "a").read_bytes() == b"high" and not (root / "b").exists() and (root / "proc").is_dir()
+    assert (root / "a").stat().st_uid == longship.home.stat().st_uid and (root / "a").stat().st_mode & 0o777 == 0o755
+    assert sorted(path.name for path in longship.home.iterdir()) == ["root"]
+
+
+def test_a_layer_that_was_changed_leaves_no_directory(longship, tmp_path):
+    layer = write_layout(tmp_path / "from", [tar_of({"a": b"1"})])[0]
+    (tmp_path / "from/blobs/sha256" / layer["digest"][7:]).write_bytes(gzip.compress(tar_of({"a": b"2"}), mtime=0))
+    done = longship("export", tmp_path / "from", longship.home / "root", "--format", "directory", check=False)
+    assert done.returncode == 1 and "layer 1 of 1: its digest is" in done.stderr
+    assert not list(longship.home.iterdir())
+
+
+def test_the_same_layers_give_the_same_bytes_on_one_core_and_on_all(longship, tmp_path):
+    files = {f"d{number % 7}/f{number}": os.urandom(number * 37) + b"z" * number * 1000 for number in range(300)}
+    write_layout(tmp_path / "from", [tar_of(files)])
+    longship("export", tmp_path / "from", longship.home / "all.sqfs")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        longship("export", tmp_path / "from", longship.home / "one.sqfs")
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert (longship.home / "all.sqfs").read_bytes() == (longship.home / "one.sqfs").read_bytes()
 
 
 @pytest.fixture

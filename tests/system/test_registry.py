@@ -272,6 +272,118 @@ def test_a_redirect_to_another_host_gets_no_password(longship, made, fake, tmp_p
     assert any(password for _, password, _ in fake.asked)
 
 
+def use_mirrors(longship, **mirrors):
+    """registries.toml: for each host the hosts to ask first."""
+    text = "version = 1\n" + "".join(f'[[registry]]\nhost = "{host}"\nmirrors = {json.dumps(names)}\n'
+                                     for host, names in mirrors.items())
+    path = Path(longship.environment["HOME"]) / ".config/longship/registries.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_mirror_is_asked_first_and_the_registry_when_it_is_down(longship, made, plain):
+    with registry() as mirror:
+        use_mirrors(longship, **{plain.host: [mirror.host]})
+        assert longship("image", "push", "small", f"{mirror.host}/mirrored:v1").returncode == 0
+        done = longship("image", "pull", f"{plain.host}/mirrored:v1", "-t", "back")  # which the registry itself lacks
+        assert done.returncode == 0, done.stderr
+        # Where a mirror does not have something, the registry is asked.
+        assert longship("image", "push", "small", f"{plain.host}/own:v1").returncode == 0
+        done = longship("image", "pull", f"{plain.host}/own:v1", "-t", "own")
+        assert done.returncode == 0, done.stderr
+    longship("image", "rm", "back", "own")
+    longship("image", "gc")
+    done = longship("-v", "image", "pull", f"{plain.host}/own:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert f"{mirror.host}/own:v1 does not give it" in done.stderr
+
+
+def test_a_mirror_gets_no_password_of_the_registry_and_the_registry_none_of_its(longship, made, fake, tmp_path):
+    with registry("ada", "secret") as origin:
+        (Path(longship.environment["HOME"]) / ".docker").mkdir()
+        (Path(longship.environment["HOME"]) / ".docker/config.json").write_text(json.dumps(
+            {"auths": {origin.host: {"auth": base64.b64encode(b"ada:secret").decode()}}}))
+        assert longship("image", "push", "small", f"{origin.host}/small:v1").returncode == 0
+        use_mirrors(longship, **{origin.host: [fake.host]})
+
+        def wants_password(request):
+            request.send_response(401)
+            request.send_header("WWW-Authenticate", 'Basic realm="lab"')
+            request.send_header("Content-Length", "0")
+            request.end_headers()
+
+        fake.blobs["/v2/small/manifests/v1"] = wants_password
+        done = longship("image", "pull", f"{origin.host}/small:v1", "-t", "back")
+        assert done.returncode == 0, done.stderr
+    assert {password for _, password, _ in fake.asked} == {None}
+
+
+def test_a_mirror_that_lies_is_found_out_and_the_registry_asked(longship, made, fake, plain, tmp_path):
+    assert longship("image", "push", "small", f"{plain.host}/small:v1").returncode == 0
+    layer = f"/v2/small/blobs/{serve_small_image(fake, longship, tmp_path)}"
+    fake.blobs[layer] = b"x" * len(fake.blobs[layer])
+    use_mirrors(longship, **{plain.host: [fake.host]})
+    done = longship("image", "pull", f"{plain.host}/small:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert longship("image", "verify").returncode == 0
+
+
+def asked_for(server, path):
+    return sum(1 for asked, _, _ in server.asked if asked == path)
+
+
+def test_a_layer_that_another_image_brought_is_not_fetched_again(longship, made, fake, tmp_path):
+    layer = f"/v2/small/blobs/{serve_small_image(fake, longship, tmp_path)}"
+    fake.blobs["/v2/small/manifests/v2"] = fake.blobs["/v2/small/manifests/v1"]
+    for tag in ("v1", "v2"):
+        done = longship("image", "pull", f"{fake.host}/small:{tag}")
+        assert done.returncode == 0, done.stderr
+    assert asked_for(fake, layer) == 1
+    pulled = Path(longship.environment["LONGSHIP_STORE"]) / "pulled/sha256"
+    assert longship("image", "rm", "small:v1").returncode == 0
+    assert longship("image", "gc").returncode == 0
+    assert len(list(pulled.iterdir())) == 2  # small:v2 still needs them: a layer and the configuration
+    assert longship("image", "rm", "small:v2").returncode == 0
+    assert longship("image", "gc").returncode == 0
+    assert not list(pulled.iterdir())
+
+
+def test_an_interrupted_pull_goes_on_with_what_is_missing(longship, made, fake, tmp_path):
+    layer = f"/v2/small/blobs/{serve_small_image(fake, longship, tmp_path)}"
+    config = next(path for path in fake.blobs if "/blobs/" in path and path != layer)
+    content = fake.blobs.pop(config)
+    assert longship("image", "pull", f"{fake.host}/small:v1", "-t", "back").returncode == 1
+    fake.blobs[config] = content
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert asked_for(fake, layer) == 1
+
+
+def test_a_kept_blob_that_was_damaged_is_fetched_again(longship, made, fake, tmp_path):
+    digest = serve_small_image(fake, longship, tmp_path)
+    assert longship("image", "pull", f"{fake.host}/small:v1", "-t", "one").returncode == 0
+    kept = Path(longship.environment["LONGSHIP_STORE"]) / "pulled/sha256" / digest.split(":")[1]
+    kept.write_bytes(b"x" * kept.stat().st_size)
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "two")
+    assert done.returncode == 0, done.stderr
+    assert "has changed since: it is fetched again" in done.stderr
+    assert asked_for(fake, f"/v2/small/blobs/{digest}") == 2
+    kept.write_bytes(b"y" * kept.stat().st_size)
+    done = longship("image", "verify")
+    assert done.returncode == 0 and "was removed" in done.stderr and not kept.exists()
+
+
+def test_several_processes_pull_the_same_at_the_same_time_while_gc_runs(longship, made, plain):
+    assert longship("image", "push", "small", f"{plain.host}/many:v1").returncode == 0
+    pulls = [longship.start("image", "pull", f"{plain.host}/many:v1", "-t", f"many{number}") for number in range(4)]
+    for _ in range(3):
+        assert longship("image", "gc").returncode == 0
+    for pull in pulls:
+        _, errors = pull.communicate(timeout=60)
+        assert pull.returncode == 0, errors
+    assert longship("image", "verify").returncode == 0
+
+
 def test_verify_finds_a_changed_byte_and_gc_keeps_what_is_needed(longship, made):
     assert longship("image", "verify").returncode == 0
     before = json.loads(longship("--json", "image", "show", "small").stdout)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// An image that is here as a file or directory, made ready to be read: an OCI layout or a tar of one, docker
+// save's archive, a tar of a whole system, a directory tree, a SquashFS file. Which of them is found out by
+// looking.
+#pragma once
+#include <filesystem>
+#include <memory>
+
+#include "oci.h"
+
+namespace longship::image {
+
+struct OpenedImage {
+  std::unique_ptr<Layout> layout;  // the layers read from it
+  OciImage image;
+};
+[[nodiscard]] OpenedImage open_image(const std::filesystem::path& path, const BytesRead& progress);
+
+}  // namespace longship::image
