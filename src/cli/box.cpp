@@ -11,6 +11,7 @@
 #include "chosen_image.h"
 #include "command.h"
 #include "installation.h"
+#include "launch/engine_start.h"
 #include "launch/gpus.h"
 #include "parse.h"
 #include "store/store.h"
@@ -21,7 +22,7 @@ namespace {
 struct Words {
   std::string image;
   std::vector<std::string> command, binds, environment;
-  std::string directory, join, mpi = "image", gpus, disk;
+  std::string directory, join, mpi = "image", gpus, disk, entered;
   bool writable = false, private_tmp = false, no_home = false, fake_root = false;
 };
 
@@ -58,6 +59,12 @@ void check_mpi(const std::string& word) {
     throw Error(Failure::usage, "--mpi {}: not image, host or the path of a library", printable(word));
 }
 
+// Without a look at the whole environment: this is on the way of every box.
+launch::Engine engine_here() {
+  const char* name = std::getenv("LONGSHIP_ENGINE");
+  return name == nullptr ? launch::Engine::own : launch::engine_of_environment({{"LONGSHIP_ENGINE", name}});
+}
+
 void run(const Words& words) {
   check_mpi(words.mpi);
   const ChosenImage image = choose_image(words.image);
@@ -66,10 +73,14 @@ void run(const Words& words) {
   for (const auto& word : words.environment) chosen.insert(parse_variable(word));
   if (words.mpi != "image")
     box::let_in_host_mpi(words.mpi, facts_for_libraries(image), image.config.environment, spec, chosen);
+  const auto command = command_of(words, image.config);
+  const auto engine = engine_here();
+  if (engine != launch::Engine::own)
+    launch::start_program_in_engine({spec, image.config.environment, image.facts.libc, engine}, chosen,
+                                    !words.gpus.empty() && words.gpus != "none", small_program(), command);
   if (!words.gpus.empty())
     launch::let_in_gpus(words.gpus, facts_for_libraries(image), image.config.environment, spec, chosen);
   const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
-  const auto command = command_of(words, image.config);
   box::enter(spec);
   box::execute(command, environment);
 }
@@ -96,6 +107,7 @@ void declare(Command& command, Words& words) {
   command.flag("--private-tmp", words.private_tmp, "An empty /tmp instead of the host's");
   command.flag("--no-home", words.no_home, "Without the home directory");
   command.flag("--fake-root", words.fake_root, "Seem to be root, for package managers");
+  command.option("--entered", words.entered, "", {.hidden = true});  // what we start in an engine's container
 }
 
 bool begins_with_option(const std::vector<std::string>& words) {
@@ -116,6 +128,7 @@ void refuse_option(const Command& command, const std::vector<std::string>& words
 // False: they asked for help.
 bool understand(const Command& command, std::vector<std::string> rest, Words& words) {
   drop_dashes(rest);
+  if (!words.entered.empty()) launch::execute_entered(words.entered, rest);
   if (rest.empty()) throw WrongWords(command, "IMAGE is required");
   refuse_option(command, rest);
   words.image = rest.front();

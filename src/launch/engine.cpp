@@ -84,6 +84,7 @@ Words sarus(const EngineBox& box) {
   for (const auto& bind : binds)
     words.push_back("--mount=type=bind,source=" + bind.from.native() + ",destination=" + bind.to.native() +
                     (bind.read_only ? ",readonly" : ""));
+  if (box.terminal) words.emplace_back("--tty");
   append(words, {"--workdir=" + directory_of(box), box.image});
   return words;
 }
@@ -100,6 +101,7 @@ Words podman(Engine engine, const EngineBox& box) {
   append(words, {"run", "--rm", "--interactive", plain ? "--cgroups=disabled" : "--pid=host",
                  "--network=host", "--ipc=host", "--uts=host", "--env-host", "--security-opt=label=disable",
                  "--log-driver=none", "--volume=/dev:/dev:rslave"});
+  if (box.terminal) words.emplace_back("--tty");
   for (const auto& limit : box.limits) words.push_back("--ulimit=" + limit);
   if (!box.is_root) words.emplace_back("--group-add=keep-groups");
   if (box.descriptors > 0) words.push_back("--preserve-fds=" + std::to_string(box.descriptors));

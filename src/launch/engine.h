@@ -22,7 +22,7 @@ inline constexpr std::array engines = {Engine::own, Engine::apptainer, Engine::s
 [[nodiscard]] std::string_view name_of(Engine engine);  // as a site file has it; also the program's name
 // `origin` is for the Error (Failure::usage) if there is none of that name.
 [[nodiscard]] Engine engine_named(std::string_view name, std::string_view origin);
-// $LONGSHIP_ENGINE, for `longship run` and `longship launch`; without it our own.
+// $LONGSHIP_ENGINE, for `longship run`, `launch` and `box`; without it our own.
 [[nodiscard]] Engine engine_of_environment(const Environment& environment);
 
 enum class GpuMaker { none, nvidia, amd };
@@ -36,6 +36,7 @@ struct EngineBox {
   bool is_root = false;
   GpuMaker gpus = GpuMaker::none;
   std::vector<std::string> limits = {};  // "nofile=1024:4096": podman, as root, would raise them
+  bool terminal = false;                 // one is to be passed on
   int descriptors = 0;                   // from 3 on, that are to be passed: an MPI launcher's
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -100,11 +101,25 @@ EngineBox box_here(const Start& start) {
   box.home = fs::exists(caller.home) ? caller.home : "";
   box.directory = caller.working_directory.empty() ? "/" : caller.working_directory;
   box.is_root = caller.user == 0;
+  box.terminal = ::isatty(0) == 1 && ::isatty(1) == 1;
   if (box.is_root) box.limits = limits_here();
   if (start.gpus) box.gpus = gpus_here();
   box.descriptors = pass_descriptors(environment);
   box.image = image_for(start.box.engine, box.spec);
   return box;
+}
+
+formats::Table table_of(const Environment& environment) {
+  formats::Table table;
+  for (const auto& [name, value] : environment) table.set(name, value);
+  return table;
+}
+
+Environment variables_in(const formats::Value& document, std::string_view key) {
+  Environment environment;
+  for (const auto& entry : formats::Fields(document, "").required(key).table())
+    environment[entry.key] = entry.value.text();
+  return environment;
 }
 
 [[noreturn]] void become(const fs::path& program, const std::vector<std::string>& words) {
@@ -114,6 +129,14 @@ EngineBox box_here(const Start& start) {
   arguments.push_back(nullptr);
   ::execv(program.c_str(), arguments.data());
   throw Error::from_errno(errno, "cannot run {}", program.string());
+}
+
+[[noreturn]] void start_in_engine(const Start& start, const std::vector<std::string>& inner) {
+  const Engine engine = start.box.engine;
+  check_engine(engine);
+  const auto words = engine_command(engine, box_here(start), inner);
+  explain("{}", join(words, " "));
+  become(*find_program(words[0]), words);
 }
 
 }  // namespace
@@ -160,12 +183,31 @@ Result run_in_engine(const Plan& plan, const std::vector<std::string>& helper, S
 }
 
 void start_through_engine(const std::string& what, const std::vector<std::string>& inner) {
-  const auto start = start_from_json(what);
-  const Engine engine = start.box.engine;
-  check_engine(engine);
-  const auto words = engine_command(engine, box_here(start), inner);
-  explain("{}", join(words, " "));
-  become(*find_program(words[0]), words);
+  start_in_engine(start_from_json(what), inner);
+}
+
+void start_program_in_engine(const Boxed& box, const Environment& chosen, bool gpus, const fs::path& longship,
+                             const std::vector<std::string>& command) {
+  Start start{box, gpus};
+  start.box.spec.binds.push_back({longship.parent_path(), helper_in_the_box, true});
+  formats::Table variables;
+  variables.set("image", table_of(box.environment));
+  variables.set("chosen", table_of(chosen));
+  std::vector<std::string> inner = {fs::path(helper_in_the_box) / longship.filename(), "box", "--entered",
+                                    formats::dump_json(variables), "--"};
+  inner.insert(inner.end(), command.begin(), command.end());
+  start_in_engine(start, inner);
+}
+
+void execute_entered(const std::string& what, const std::vector<std::string>& command) {
+  const auto document = formats::parse_json(what, "--entered");
+  forget_engine();
+  box::execute(command, box::boxed_environment(variables_in(document, "image"), current_environment(),
+                                               variables_in(document, "chosen")));
+}
+
+void forget_engine() {
+  ::unsetenv("LONGSHIP_ENGINE");
 }
 
 }  // namespace longship::launch

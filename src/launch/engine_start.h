@@ -12,6 +12,7 @@
 // command line or in a file. All ranks of a node share one container; an MPI's ranks, which are tasks of its
 // launcher, have one each.
 #pragma once
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,16 @@ void check_engine(Engine engine);
 // The ranks of a plan with one node, on this one.
 [[nodiscard]] Result run_in_engine(const Plan& plan, const std::vector<std::string>& helper, Screen& screen,
                                    Surroundings& surroundings);
+
+// One program, as `longship box` starts it: becomes the engine, in which execute_entered() becomes the
+// program. `longship` is our own static program; `chosen` are the variables that were asked for.
+[[noreturn]] void start_program_in_engine(const Boxed& box, const Environment& chosen, bool gpus,
+                                          const std::filesystem::path& longship,
+                                          const std::vector<std::string>& command);
+[[noreturn]] void execute_entered(const std::string& what, const std::vector<std::string>& command);
+
+// What chose the engine outside means nothing inside.
+void forget_engine();
 
 // The node's side: becomes the engine. `what` as through_engine() wrote it.
 [[noreturn]] void start_through_engine(const std::string& what, const std::vector<std::string>& inner);

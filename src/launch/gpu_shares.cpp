@@ -26,7 +26,7 @@ std::vector<std::string> parse_list(std::string_view text) {
     word = trim(word);
     const auto hyphen = word.find('-');
     const auto first = number(word.substr(0, hyphen));
-    const auto last = hyphen == word.npos ? first : number(word.substr(hyphen + 1));
+    const auto last = hyphen == std::string_view::npos ? first : number(word.substr(hyphen + 1));
     if (first && last && *last - *first < 1024)
       for (int gpu = *first; gpu <= *last; ++gpu) gpus.push_back(std::to_string(gpu));
     else if (!word.empty())
@@ -40,6 +40,7 @@ std::vector<std::string> first_said(const Environment& host, std::initializer_li
   for (const char* name : names)
     if (const auto found = host.find(name); found != host.end()) return parse_list(found->second);
   std::vector<std::string> gpus;
+  gpus.reserve(static_cast<std::size_t>(wanted));
   for (int gpu = 0; gpu < wanted; ++gpu) gpus.push_back(std::to_string(gpu));
   return gpus;
 }

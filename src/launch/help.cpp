@@ -10,6 +10,7 @@
 
 #include "across.h"
 #include "base/error.h"
+#include "engine_start.h"
 #include "frames.h"
 #include "launch.h"
 #include "poll.h"
@@ -149,6 +150,7 @@ int help(bool entered) {
   Interruptions interruptions;
   Orders orders(interruptions);
   FrameSink sink(1);
+  if (entered) forget_engine();
   auto plan = plan_from_json(orders.line(sink));
   if (plan.box) plan.box->entered = entered;
   prepare_box(plan);

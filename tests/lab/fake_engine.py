@@ -32,6 +32,7 @@ FLAG, MANY, ONE = {"action": "store_true"}, {"action": "append", "default": []},
 def box(image, command, binds, directory, *words):
     """Becomes a box; a variable of the host that boxes do not keep is set, as these engines keep all of them."""
     longship = os.environ["FAKE_ENGINE_LONGSHIP"]
+    words += ("--env", "LONGSHIP_ENGINE=" + os.environ.pop("LONGSHIP_ENGINE", "own"))  # for inside; this box is our own
     for bind in binds:
         words += ("--bind", bind)
     os.execv(longship, [longship, "box", "--no-home", "--env", f"FAKE_ENGINE={Path(sys.argv[0]).name}", *words,

@@ -91,6 +91,14 @@ TEST(Engine, PodmanPassesWhatALauncherAndAUserHave) {
   EXPECT_THAT(words, Not(Contains("--read-only")));
 }
 
+TEST(Engine, ATerminalIsPassedOn) {
+  auto box = usual();
+  box.terminal = true;
+  EXPECT_THAT(engine_command(Engine::podman, box, command), Contains("--tty"));
+  EXPECT_THAT(engine_command(Engine::sarus, box, command), Contains("--tty"));
+  EXPECT_THAT(engine_command(Engine::apptainer, box, command), Not(Contains("--tty")));  // it always does
+}
+
 TEST(Engine, PodmanHpcHasItsOwnWordForGpus) {
   auto box = usual();
   box.gpus = GpuMaker::nvidia;

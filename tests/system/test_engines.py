@@ -92,6 +92,19 @@ def test_kill_9_of_the_launcher_ends_the_ranks(ready, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_a_box_is_the_engines_container_too(ready, engine):
+    ready.environment |= {"LONGSHIP_ENGINE": engine, "EDITOR": "vi", "SLURM_FOO": "7"}
+    data = ready.directory / "data"
+    data.mkdir()
+    (data / "x").write_text("data\n")
+    script = 'cat /etc/marker /data/x -; echo "$A $SLURM_FOO [$EDITOR] [$LONGSHIP_ENGINE] $LONGSHIP_IN_BOX"; exit 5'
+    done = ready("box", "--env", "A=a, b", "--bind", f"{data}:/data:ro", "tiny", "--", "sh", "-c", script,
+                 stdin=None, input="said\n")
+    assert done.stdout == "the image\ndata\nsaid\na, b 7 [] [] 1\n", done.stderr
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_job_runs_and_its_outputs_are_kept(ready, job, engine):
     ready.environment["LONGSHIP_ENGINE"] = engine
     path = job(f"{PLACE}; [ $RANK = 1 ] || echo done > model.txt", top='image = "tiny"',
