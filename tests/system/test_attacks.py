@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import threading
 from pathlib import Path
@@ -75,13 +76,20 @@ def test_an_attack_is_refused_and_named(longship, as_user, tmp_path, attack, who
     assert not (tmp_path / "x").exists() and not Path("/etc/x").exists()
 
 
+# In a small process of its own: what starts a program counts as the program's memory until it has begun.
+PEAK_MEMORY = """
+import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(usage.ru_maxrss * 1024)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def peak_memory(longship, *words):
     """Bytes that the program held at most, and how it ended."""
-    process = subprocess.Popen([PROGRAM, *map(str, words)], env=longship.environment, stderr=subprocess.PIPE, text=True)
-    complaint = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_maxrss * 1024, process.returncode, complaint
+    done = subprocess.run([sys.executable, "-c", PEAK_MEMORY, PROGRAM, *map(str, words)], env=longship.environment,
+                          capture_output=True, text=True)
+    return int(done.stdout.splitlines()[-1]), done.returncode, done.stderr
 
 
 def test_a_bomb_takes_time_but_no_memory(longship, tmp_path):
