@@ -234,12 +234,17 @@ TEST_F(ArchiveTest, AFileThatNobodyMayReadIsNamed) {
 
 // It is written to again and again while it is read: it takes longer to read than to be touched.
 TEST_F(ArchiveTest, AFileThatKeepsChangingIsTriedThreeTimesAndNamed) {
-  put("log", std::string(16 << 20, 'x'));
-  std::atomic<bool> stop = false;
+  put("log", "x");
+  fs::resize_file(tree() / "log", 128 << 20);  // long enough to read that the writer has its turn meanwhile
+  std::atomic<bool> stop = false, begun = false;
   std::thread writer([&] {
     const auto fd = open_file(tree() / "log", O_WRONLY | O_APPEND);
-    while (!stop && ::lseek(fd.get(), 0, SEEK_END) < (64 << 20)) write_all(fd.get(), "more\n");
+    while (!stop && ::lseek(fd.get(), 0, SEEK_END) < (256 << 20)) {
+      write_all(fd.get(), "more\n");
+      begun = true;
+    }
   });
+  while (!begun) std::this_thread::yield();
   const auto message = message_of([&] { pack(); });
   stop = true;
   writer.join();
