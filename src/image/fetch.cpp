@@ -50,6 +50,7 @@ class Fetching {
   Fetched run() {
     std::vector<std::thread> threads;
     const int count = std::min<int>(at_a_time, static_cast<int>(missing_.size()));
+    threads.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) threads.emplace_back([&] { work(); });
     for (auto& thread : threads) thread.join();
     if (problem_) std::rethrow_exception(problem_);
