@@ -235,11 +235,11 @@ TEST_F(ArchiveTest, AFileThatNobodyMayReadIsNamed) {
 // It is written to again and again while it is read: it takes longer to read than to be touched.
 TEST_F(ArchiveTest, AFileThatKeepsChangingIsTriedThreeTimesAndNamed) {
   put("log", "x");
-  fs::resize_file(tree() / "log", 128 << 20);  // long enough to read that the writer has its turn meanwhile
+  fs::resize_file(tree() / "log", 64 << 20);  // long enough to read that the writer has its turn meanwhile
   std::atomic<bool> stop = false, begun = false;
   std::thread writer([&] {
     const auto fd = open_file(tree() / "log", O_WRONLY | O_APPEND);
-    while (!stop && ::lseek(fd.get(), 0, SEEK_END) < (256 << 20)) {
+    while (!stop && ::lseek(fd.get(), 0, SEEK_END) < (96 << 20)) {
       write_all(fd.get(), "more\n");
       begun = true;
     }
