@@ -2,6 +2,7 @@
 #include "directory_writer.h"
 
 #include <fcntl.h>
+#include <isa-l/mem_routines.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 
 namespace longship::image {
 namespace {
+
+constexpr std::size_t least_hole = 4096;
 
 [[noreturn]] void fail(const std::string& path) {
   throw Error::from_errno(errno, "cannot write {}", printable(path));
@@ -40,15 +43,33 @@ void set_attributes_of(int fd, const Attributes& attributes) {
     static_cast<void>(::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0));
 }
 
+bool is_zero(std::string_view bytes) {
+  return isal_zero_detect(const_cast<char*>(bytes.data()), bytes.size()) == 0;  // which only reads
+}
+
 }  // namespace
+
+// Zeros become holes: a layer that has nothing but them does not fill the disk.
+void DirectoryWriter::write(int file, const std::string& path, ByteSource& content) {
+  off_t size = 0;
+  bool ends_in_hole = false;
+  for (auto bytes = content.take(buffer_); !bytes.empty(); bytes = content.take(buffer_)) {
+    size += static_cast<off_t>(bytes.size());
+    ends_in_hole = bytes.size() >= least_hole && is_zero(bytes);
+    if (!ends_in_hole)
+      write_all(file, bytes);
+    else if (::lseek(file, size, SEEK_SET) != size)
+      fail(path);
+  }
+  if (ends_in_hole && ::ftruncate(file, size) != 0) fail(path);
+}
 
 void DirectoryWriter::store(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
   stored_.push_back({inode, member.path});
   inode->number = static_cast<std::uint32_t>(stored_.size());
   const Fd file(create(stored_.back()));
   if (!file) fail(member.path);
-  for (auto bytes = content.take(buffer_); !bytes.empty(); bytes = content.take(buffer_))
-    write_all(file.get(), bytes);
+  write(file.get(), member.path, content);
   if (!inode->attributes.empty()) set_attributes_of(file.get(), inode->attributes);
   if (::fchmod(file.get(), (inode->mode & 0777u) | S_IRUSR) != 0) fail(member.path);
   set_times(file.get(), inode->mtime);

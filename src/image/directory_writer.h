@@ -35,6 +35,7 @@ class DirectoryWriter final : public ImageWriter {
     const Inode* inode;
   };
 
+  void write(int file, const std::string& path, ByteSource& content);
   [[nodiscard]] int create(Stored& stored);
   bool make_parents(const std::string& path);
   void find_homes(const Node& directory, const std::string& path);

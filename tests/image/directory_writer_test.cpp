@@ -142,6 +142,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"LargerThanABuffer", {TarBuilder().file("a", std::string(700'001, 'a')).file("b", "").done()}}),
     [](const auto& one) { return one.param.name; });
 
+TEST_F(DirectoryWriterTest, ZerosTakeNoRoom) {
+  std::string content(32 << 20, '\0');
+  content[16 << 20] = 'x';
+  const auto tree = written({TarBuilder().file("mostly", content).done()});
+  struct stat info {};
+  ASSERT_EQ(::stat((tree / "mostly").c_str(), &info), 0);
+  EXPECT_EQ(read_file(tree / "mostly"), content);
+  EXPECT_LT(info.st_blocks * 512, 2 << 20);
+}
+
 TEST_F(DirectoryWriterTest, ALinkThatLeadsOutIsNotFollowed) {
   const auto outside = directory_.path() / "outside";
   fs::create_directory(outside);
