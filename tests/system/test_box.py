@@ -10,41 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM, needs, wait_until
-from fuse import fuse_for_everybody
 from processes import kill, marked_processes
 from seccomp import forbid
-
-
-@pytest.fixture
-def tree(tmp_path):
-    """An image with almost nothing in it; programs are the host's, bound in."""
-    root = tmp_path / "tree"
-    (root / "usr").mkdir(parents=True)
-    (root / "etc").mkdir()
-    (root / "etc" / "marker").write_text("the image's\n")
-    for name in ("bin", "lib", "lib64"):
-        (root / name).symlink_to(f"usr/{name}")
-    return root
-
-
-@pytest.fixture
-def image(tree, tmp_path):
-    path = tmp_path / "image.sqfs"
-    subprocess.run(["mksquashfs", tree, path, "-quiet", "-no-progress", "-all-root"], check=True, capture_output=True)
-    return path
-
-
-@pytest.fixture
-def fuse():
-    if not os.path.exists("/dev/fuse"):
-        pytest.skip("there is no /dev/fuse")
-    with fuse_for_everybody():
-        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            pytest.skip("/dev/fuse is closed, and only root can open it")
-        yield
-
-
-USR = ("--bind", "/usr:/usr:ro")
+from small_box import USR, fuse, image, tree  # noqa: F401 (fixtures)
 
 
 def holders(path):

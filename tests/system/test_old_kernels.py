@@ -3,12 +3,11 @@
 
 import errno
 import os
-import subprocess
 
 import pytest
 from conftest import needs
-from fuse import fuse_for_everybody
 from seccomp import forbid
+from small_box import USR, fuse, image, tree  # noqa: F401 (fixtures)
 
 pytestmark = [needs("mksquashfs"), pytest.mark.usefixtures("nothing_stays_behind")]
 
@@ -18,37 +17,14 @@ CALLS = {"openat2": [b"openat2"], "new mount API": NEW_MOUNT_API, "pidfd_open": 
 ANSWERS = {"ENOSYS": errno.ENOSYS, "EPERM": errno.EPERM}
 each_call = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 each_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
-USR = ("--bind", "/usr:/usr:ro")
 LOOK = "cat /etc/marker; ls /etc; cat /link; touch /usr/x 2>&1 | grep -o 'Read-only file system'"
 SEEN = "the image's\nmarker\nthe image's\nRead-only file system\n"
 RDONLY_NODEV, NODEV = 1 | 4, 4  # how overlays are mounted, and nothing else
 
 
-@pytest.fixture
-def tree(tmp_path):
-    root = tmp_path / "tree"
-    for name in ("usr", "etc"):
-        (root / name).mkdir(parents=True)
-    (root / "etc" / "marker").write_text("the image's\n")
-    (root / "link").symlink_to("/etc/marker")
-    for name in ("bin", "lib", "lib64"):
-        (root / name).symlink_to(f"usr/{name}")
-    return root
-
-
-@pytest.fixture
-def image(tree, tmp_path):
-    path = tmp_path / "image.sqfs"
-    subprocess.run(["mksquashfs", tree, path, "-quiet", "-no-progress", "-all-root"], check=True, capture_output=True)
-    return path
-
-
-@pytest.fixture
-def fuse():
-    with fuse_for_everybody():
-        if not os.path.exists("/dev/fuse"):
-            pytest.skip("there is no /dev/fuse")
-        yield
+@pytest.fixture(autouse=True)
+def link(tree):
+    (tree / "link").symlink_to("/etc/marker")
 
 
 def look(longship, image, *words, **options):
