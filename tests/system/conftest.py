@@ -4,6 +4,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +18,12 @@ PROGRAM = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longsh
 
 sys.path.insert(0, str(LAB))
 from processes import marked_processes  # noqa: E402
+
+# Whoever is started in the background of a script, or by nohup, ignores these, and so would all that the tests start: what
+# ignores a signal from the beginning cannot trap it.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 if not PROGRAM.exists():
     pytest.exit(f"{PROGRAM} is not there: ./dev build makes it, LONGSHIP names another", returncode=2)
