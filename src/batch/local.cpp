@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/file.h"
+#include "base/lock_file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "formats/units.h"
@@ -176,10 +176,7 @@ void Local::cancel(const std::string& name) {
 }
 
 Fd Local::lock() const {
-  Fd fd = open_file(directory_ / "lock", O_RDWR | O_CREAT, 0600);
-  while (::flock(fd.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw Error::from_errno(errno, "cannot lock {}", (directory_ / "lock").string());
-  return fd;
+  return wait_for_lock(directory_ / "lock");
 }
 
 Local::All Local::look() {

@@ -8,16 +8,13 @@
 
 #include "base/beneath.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "mounts.h"
 #include "place.h"
 #include "small_file.h"
 
 namespace longship::box {
 namespace {
-
-bool is_beneath(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
-}
 
 Fd open_path(const std::string& path) {
   return Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));

@@ -2,7 +2,6 @@
 #include "unpack.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock_file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "checked_squashfs.h"
@@ -177,13 +177,6 @@ class Unpacker {
   std::uint64_t names_ = 0, bytes_ = 0;
 };
 
-Fd lock(const fs::path& path) {
-  Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
-  while (::flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw Error::from_errno(errno, "cannot lock {}", path.string());
-  return file;
-}
-
 }  // namespace
 
 void unpack(int image, const fs::path& name, int directory) {
@@ -203,7 +196,7 @@ fs::path unpacked(int image, const fs::path& name, const fs::path& cache) {
                 "LONGSHIP_STORE to a "
                 "directory of your own",
                 name.string(), cache.string(), problem.message());
-  const Fd held = lock(cache / (wanted + ".lock"));
+  const Fd held = wait_for_lock(cache / (wanted + ".lock"));
   if (fs::is_directory(ready)) return ready;  // somebody else was faster
   const fs::path aside = cache / (wanted + ".partial");
   remove_tree(aside);  // of one that was killed

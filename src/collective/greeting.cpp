@@ -18,7 +18,7 @@ constexpr std::string_view magic = "longship greeting 1\n";
 constexpr std::size_t nonce_size = 32;
 constexpr std::size_t digest_size = sizeof(Digest);
 constexpr std::size_t longest_words = 64 * 1024;
-constexpr std::size_t longest_message = std::size_t{256} << 20;
+constexpr std::size_t longest_greeting = std::size_t{256} << 20;
 constexpr std::size_t most_visitors = 4096;
 constexpr Duration visitor_patience = std::chrono::seconds(5);
 
@@ -205,7 +205,7 @@ void send_message(int socket, const Bytes& bytes, Instant until) {
 Bytes receive_message(int socket, Instant until) {
   std::uint64_t length = 0;
   receive_all(socket, std::as_writable_bytes(std::span(&length, 1)), until);
-  if (length > longest_message) throw Error("a message of {} bytes cannot be", length);
+  if (length > longest_greeting) throw Error("a message of {} bytes cannot be", length);
   Bytes bytes(static_cast<std::size_t>(length));
   receive_all(socket, bytes, until);
   return bytes;

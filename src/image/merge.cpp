@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 namespace longship::image {
@@ -38,11 +39,6 @@ std::string target_of(std::string_view path, std::string_view link) {
     walk(path.substr(0, slash));
   walk(link);
   return join(parts, "/");
-}
-
-// Whether a normal path is another, or lies in it.
-bool is_in(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 // Moves all names of one directory into another; a name that both have becomes the moved one, directories
@@ -228,7 +224,7 @@ void Merge::follow_links_of_parents() {
     const std::string target = target_of(path, link);
     Node* to = find(root_, target);
     // If not, it stays the directory that it was made as; so it does if the link leads into itself.
-    if (to == nullptr || !to->is_directory() || is_in(target, path)) continue;
+    if (to == nullptr || !to->is_directory() || is_beneath(target, path)) continue;
     Names names = std::exchange(from->children, {});
     from->inode = std::make_shared<Inode>();
     from->inode->kind = Kind::symlink;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 namespace longship::launch {
@@ -13,10 +14,6 @@ using Words = std::vector<std::string>;
 
 void append(Words& words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
-}
-
-bool is_beneath(std::string_view path, std::string_view directory) {
-  return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
 // Of a box: the home, /tmp and the working directory, as binds; then what was asked for, which so has the

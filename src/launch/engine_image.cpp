@@ -2,7 +2,6 @@
 #include "engine_image.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock_file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "box/unpack.h"
@@ -37,19 +37,12 @@ fs::path unpacked_tree(Engine engine, const box::Spec& spec) {
   return box::unpacked(image.get(), spec.root, spec.unpacked);
 }
 
-Fd lock(const fs::path& path) {
-  Fd file = open_file(path, O_RDWR | O_CREAT, 0600);
-  while (::flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) throw Error::from_errno(errno, "cannot lock {}", path.string());
-  return file;
-}
-
 // Its tags know letters, digits, '.', '_' and '-': those of our unpacked trees.
 std::string load_into_sarus(const box::Spec& spec) {
   const auto tree = unpacked_tree(Engine::sarus, spec);
   const auto tag = tree.filename().string();
   const auto name = "load/" + std::string(name_in_sarus);
-  const Fd held = lock(spec.unpacked / "sarus.lock");
+  const Fd held = wait_for_lock(spec.unpacked / "sarus.lock");
   if (!detail::lists_image(said_by({"sarus", "images"}), name, tag)) {
     note("loading {} into sarus, once", spec.root.string());
     const TemporaryDirectory aside(".sarus", spec.unpacked);

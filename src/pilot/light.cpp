@@ -24,7 +24,6 @@ namespace longship::pilot {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* work_in_the_box = "/job";
 constexpr const char* attempts_in_the_box = "/run/longship/attempts";
 
 box::Spec box_spec(const Berth& berth, const fs::path& work, const Ground& ground) {

@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 // What the ranks see of the attempt, in a box and without one.
-constexpr const char* work_in_the_box = "/job";
 constexpr const char* record_in_the_box = "/run/longship/record";
 constexpr const char* checkpoints_in_the_box = "/run/longship/checkpoints";
 

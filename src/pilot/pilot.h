@@ -38,6 +38,9 @@ struct Ground {
                                         launch::Engine engine = launch::Engine::own);
 
 // Where the parts of this installation are.
+// Where a job works, as it sees it in a box.
+inline constexpr const char* work_in_the_box = "/job";
+
 struct Installation {
   std::filesystem::path in_the_box;  // what boxes see as /opt/longship
   std::vector<std::string> helper;   // the command that a node helper is

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adding, removing and checking: apart from finding, so that what only runs images does not link OpenSSL.
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/lock_file.h"
 #include "base/say.h"
 #include "formats/digest.h"
 #include "records.h"
@@ -26,10 +26,7 @@ Aside Store::aside() const {
 
 Fd Store::lock(int kind) const {
   fs::create_directories(where_);
-  Fd fd = open_file(where_ / "lock", O_RDWR | O_CREAT);
-  while (::flock(fd.get(), kind) != 0)
-    if (errno != EINTR) throw Error::from_errno(errno, "cannot lock {}", (where_ / "lock").string());
-  return fd;
+  return wait_for_lock(where_ / "lock", kind, 0666);  // as far as the umask allows
 }
 
 // Writes come before the record that refers to them, so a crash in between costs space and nothing else.
