@@ -31,7 +31,6 @@ class HubLab:
         if failpoints:
             environment["LONGSHIP_FAILPOINTS"] = failpoints
         self.log = open(f"{self.directory}.log", "a")
-        (self.directory / "hub.json").unlink(missing_ok=True)
         where = ["--port", str(self.port)] if self.command == "up" else ["--listen", f"127.0.0.1:{self.port}"]
         self.process = self.longship.start(self.command, *where, *self.words, env=environment, stdout=self.log,
                                            stderr=self.log)
@@ -62,7 +61,11 @@ class HubLab:
 
     def answers(self):
         try:
-            self.url = json.loads((self.directory / "hub.json").read_text())["url"]
+            told = json.loads((self.directory / "hub.json").read_text())
+            # A killed hub leaves its file, by which clients wait for the next one: it must stay, and not mislead us.
+            if told["pid"] != self.process.pid:
+                raise ValueError("the file of the hub before")
+            self.url = told["url"]
             self.token = (self.directory / "token").read_text().strip()
             self.port = int(self.url.rsplit(":", 1)[1])
             return self.get("/v1/health")["status"] == "ok"
