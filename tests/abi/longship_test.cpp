@@ -55,6 +55,39 @@ TEST_F(AbiTest, OperationsBeginPollAndWait) {
   EXPECT_EQ(longship_barrier("here"), LONGSHIP_OK);
 }
 
+longship_operation operation(int kind, const char* name, void* data, size_t count, int type) {
+  longship_operation asked{};
+  asked.bytes = sizeof asked;
+  asked.kind = kind;
+  asked.name = name;
+  asked.data = data;
+  asked.count = count;
+  asked.type = type;
+  asked.prescale = asked.postscale = 1;
+  return asked;
+}
+
+TEST_F(AbiTest, OneStructSaysEveryOperation) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<float> values = {1, 2};
+  const auto reduce = operation(LONGSHIP_ALLREDUCE, "w", values.data(), 2, LONGSHIP_F32);
+  EXPECT_EQ(longship_run(&reduce), LONGSHIP_OK) << longship_last_error();
+  const auto handle = longship_begin(&reduce);
+  ASSERT_GT(handle, 0) << longship_last_error();
+  EXPECT_EQ(longship_wait(handle), LONGSHIP_OK);
+  const auto gather = operation(LONGSHIP_ALLGATHER, "g", values.data(), 2, LONGSHIP_F32);
+  EXPECT_EQ(longship_run(&gather), LONGSHIP_USAGE);
+  EXPECT_THAT(longship_last_error(), HasSubstr("begin it and wait"));
+  auto wrong = reduce;
+  wrong.bytes = 8;
+  EXPECT_EQ(longship_begin(&wrong), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_begin(nullptr), LONGSHIP_USAGE);
+  wrong = reduce;
+  wrong.kind = 77;
+  EXPECT_EQ(longship_begin(&wrong), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "77: there is no such kind of operation");
+}
+
 TEST_F(AbiTest, GatheredElementsAreReadOnce) {
   ASSERT_EQ(longship_init(), LONGSHIP_OK);
   const std::vector<std::int64_t> values = {4, 5};
