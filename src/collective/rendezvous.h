@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the ranks of a job find each other.
 //
-// Rank 0 listens at World::host:port. Every other rank connects, greets (greeting.h) and says where it can be
-// reached; when all have come rank 0 tells everybody where everybody is, and how its clock stands. Then the
-// ranks of a node meet at its lowest rank, which hands them the shared memory, and ranks of different nodes
-// connect to each other.
+// Rank 0 listens at World::host:port, or leaves word of where it does (meeting_file.h). Every other rank
+// connects, greets (greeting.h) and says where it can be reached; when all have come rank 0 tells everybody
+// where everybody is, and how its clock stands. Then the ranks of a node meet at its lowest rank, which hands
+// them the shared memory, and ranks of different nodes connect to each other.
 #pragma once
 #include "stream_transport.h"
 #include "world.h"
