@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "base/error.h"
 #include "codec.h"
-#include "coordinator.h"
 #include "greeting.h"
 #include "hex.h"
 #include "meeting_file.h"
+#include "ranks.h"
 #include "socket.h"
 
 namespace longship::collective {
@@ -104,6 +105,7 @@ class Search {
     wiring.size = world_.size;
     for (const auto& place : places_)
       if (place.node == own_.node) wiring.node_ranks.push_back(place.rank);
+    meeting.nodes = numbered_nodes();
     const auto own = std::find(wiring.node_ranks.begin(), wiring.node_ranks.end(), world_.rank);
     meeting.local_rank = static_cast<int>(own - wiring.node_ranks.begin());
     meeting.local_size = static_cast<int>(wiring.node_ranks.size());
@@ -253,6 +255,14 @@ class Search {
   }
 
   // ---- Within the node, between the nodes ----
+
+  [[nodiscard]] std::vector<int> numbered_nodes() const {
+    std::map<std::string, int> numbers;
+    std::vector<int> nodes;
+    for (const auto& place : places_)
+      nodes.push_back(numbers.try_emplace(place.node, static_cast<int>(numbers.size())).first->second);
+    return nodes;
+  }
 
   void join_node(Wiring& wiring, int local_rank) {
     const std::size_t count = wiring.node_ranks.size();

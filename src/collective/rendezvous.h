@@ -15,6 +15,7 @@ struct Meeting {
   Wiring wiring;
   Duration clock_offset{0};  // rank 0's clock minus ours
   int local_rank = 0, local_size = 1;
+  std::vector<int> nodes = {0};  // by rank: its node's number, counted in the order of their lowest ranks
 };
 
 // Throws Error if somebody does not come in time: "rank 3 of 4 did not arrive within 60 s".

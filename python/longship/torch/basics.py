@@ -65,12 +65,12 @@ def local_size() -> int:
 
 def cross_rank() -> int:
     """The node's place among the nodes."""
-    return library.cross_rank() if library.has("longship_cross_rank") else rank() // local_size()
+    return library.cross_rank()
 
 
 def cross_size() -> int:
     """How many nodes there are."""
-    return library.cross_size() if library.has("longship_cross_size") else size() // local_size()
+    return library.cross_size()
 
 
 def is_homogeneous() -> bool:

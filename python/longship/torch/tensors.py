@@ -16,7 +16,7 @@ _TYPES = {
     torch.bfloat16: abi.BF16,
     torch.float32: abi.F32,
     torch.float64: abi.F64,
-    torch.bool: abi.U8,
+    torch.bool: abi.BOOL,
 }
 
 
