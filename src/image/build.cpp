@@ -26,6 +26,20 @@ std::string absolute_in(const std::string& base, const std::string& path) {
                                                                         : text;
 }
 
+// An image of FROM is one in the store: which registry a bare name means is not guessed.
+Error missing_base(const store::Store& store, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& image : store.list()) names.push_back(image.name);
+  const bool names_registry = name.substr(0, name.find('/')).find_first_of(".:") < name.find('/');
+  const std::string way =
+      fmt::format("longship image pull {}{} -t {}", names_registry ? "" : "REGISTRY/", name, name);
+  const std::string other = name.starts_with("debian:")
+                                ? fmt::format(", or: longship image bootstrap {0} -t {0}", name)
+                                : "; longship image bootstrap makes a Debian";
+  return Error("FROM {0}: there is no such image in {1}{2}; bring it first: {3}{4}", printable(name),
+               store.location().string(), suggestion(name, names), way, other);
+}
+
 class Builder {
  public:
   Builder(store::Store& store, const Build& wish, const fs::path& file)
@@ -85,6 +99,8 @@ class Builder {
       parent_ = "scratch";
       return;
     }
+    store::validate_name(words.front());
+    if (!store_.has(words.front())) throw missing_base(store_, words.front());
     image_ = store_.find(words.front());
     has_root_ = true;
     parent_ = image_.root;

@@ -51,6 +51,7 @@ class Store {
   [[nodiscard]] const std::filesystem::path& location() const { return where_; }
   // An image that has no such name is an Error with the nearest names and the command that makes one.
   [[nodiscard]] Image find(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] std::vector<Image> list()
       const;  // by name; one that cannot be read is left out with a warning
   [[nodiscard]] std::filesystem::path root_of(const Image& image) const;  // its SquashFS file
@@ -87,6 +88,7 @@ class Store {
  private:
   [[nodiscard]] std::filesystem::path own_blob(std::string_view digest) const;
   [[nodiscard]] std::filesystem::path record_of(std::string_view name) const;
+  [[nodiscard]] std::filesystem::path record_to_read(std::string_view name) const;  // also the centre's
   [[nodiscard]] std::filesystem::path step_of(std::string_view key) const;
   [[nodiscard]] Fd lock(int kind) const;
   void place(Image& image, Aside file) const;

@@ -241,7 +241,9 @@ def test_a_dockerfile_is_built_and_the_second_time_nothing_runs(longship, busybo
     ("FROM base\nRNU true\n", ':2: unknown instruction RNU: did you mean "RUN"?'),
     ("RUN true\n", ":1: RUN comes before FROM"),
     ("FROM base\nFROM base\n", "several stages"),
-    ("FROM nowhere\n", 'there is no image "nowhere"'),
+    ("FROM nowhere\n", "longship image pull REGISTRY/nowhere -t nowhere; longship image bootstrap makes a Debian"),
+    ("FROM debian:bookworm\n", "or: longship image bootstrap debian:bookworm -t debian:bookworm"),
+    ("FROM host.example.org:5000/a/b:v1\n", "longship image pull host.example.org:5000/a/b:v1 -t "),
     ("FROM scratch\nCOPY missing /\n", ":2:"),
     ("FROM scratch\nCOPY ../x /\n", "could leave"),
 ])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import needs
+from image_files import sha256, tar_of, write_layout
 from registry import registry
 
 pytestmark = [needs("docker-registry", "skopeo", "htpasswd")]
@@ -231,6 +232,67 @@ def test_a_manifest_that_makes_no_sense_is_an_error_that_says_what(longship, fak
     assert done.returncode in (1, 2, 3)
     assert words in done.stderr
     assert "small:v1" in done.stderr
+
+
+def serve_index(server, longship, tmp_path, *architectures):
+    """The image "small" for one architecture after another, behind one index; each has a file with its name."""
+    manifests = []
+    for name in architectures:
+        write_layout(tmp_path / name, [tar_of({"for": name.encode()})])
+        config_of(tmp_path / name, architecture=name)
+        digest = json.loads((tmp_path / name / "index.json").read_text())["manifests"][0]["digest"]
+        for blob in (tmp_path / name / "blobs/sha256").iterdir():
+            server.blobs[f"/v2/small/blobs/sha256:{blob.name}"] = blob.read_bytes()
+        server.blobs[f"/v2/small/manifests/{digest}"] = server.blobs[f"/v2/small/blobs/{digest}"]
+        manifests.append({"digest": digest, "size": 1, "platform": {"os": "linux", "architecture": name}})
+    manifests.append({"digest": "sha256:" + 64 * "0", "size": 1, "platform": {"os": "unknown", "architecture": "unknown"}})
+    server.blobs["/v2/small/manifests/v1"] = json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()
+    return [entry["digest"] for entry in manifests]
+
+
+def config_of(layout, architecture):
+    """Rewrites a layout's configuration, and all that refers to it."""
+    blobs = layout / "blobs/sha256"
+
+    def replace(digest, change):
+        document = json.loads((blobs / digest[7:]).read_text())
+        change(document)
+        content = json.dumps(document).encode()
+        (blobs / sha256(content)[7:]).write_bytes(content)
+        return {"digest": sha256(content), "size": len(content)}
+
+    index = json.loads((layout / "index.json").read_text())
+    manifest = json.loads((blobs / index["manifests"][0]["digest"][7:]).read_text())
+    config = replace(manifest["config"]["digest"], lambda document: document.update(architecture=architecture))
+    index["manifests"][0] |= replace(index["manifests"][0]["digest"], lambda document: document["config"].update(config))
+    (layout / "index.json").write_text(json.dumps(index))
+
+
+def test_of_an_index_the_architecture_that_is_asked_for(longship, fake, tmp_path):
+    serve_index(fake, longship, tmp_path, "amd64", "arm64", "s390x")
+    for word in ("arm64", "aarch64"):
+        done = longship("image", "pull", f"{fake.host}/small:v1", "--arch", word)
+        assert done.returncode == 0, done.stderr
+        out = tmp_path / f"out-{word}"
+        assert longship("image", "export", "small:v1-aarch64", out, "--format", "directory").returncode == 0
+        assert (out / "for").read_text() == "arm64"
+    assert longship("image", "pull", f"{fake.host}/small:v1", "--arch", "s390x", "-t", "other").returncode == 0
+    assert longship("image", "show", "other").returncode == 0
+
+
+def test_an_architecture_that_an_index_lacks_is_an_error_with_those_it_has(longship, fake, tmp_path):
+    _, other, _ = serve_index(fake, longship, tmp_path, "ppc64le", "s390x")
+    for words, said in (([], f"no image for this machine ({os.uname().machine}); it has ppc64le, s390x"),
+                        (["--arch", "arm64"], "no image for aarch64; it has ppc64le, s390x")):
+        done = longship("image", "pull", f"{fake.host}/small:v1", *words)
+        assert done.returncode == 3
+        assert done.stderr.rstrip().endswith(said), done.stderr
+    # A manifest that no index led to says what it is for in its configuration, which comes before the layers.
+    fake.asked.clear()
+    done = longship("image", "pull", f"{fake.host}/small@{other}", "--arch", "arm64", "-t", "x")
+    assert done.returncode == 3
+    assert done.stderr.rstrip().endswith("no image for aarch64; it has s390x"), done.stderr
+    assert sum("/blobs/" in path for path, _, _ in fake.asked) == 1
 
 
 def test_a_redirect_to_another_host_gets_no_password(longship, made, fake, tmp_path):
