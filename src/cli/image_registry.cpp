@@ -3,14 +3,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "fit/fit.h"
 #include "formats/units.h"
 #include "image/mirrors.h"
@@ -31,18 +29,6 @@ image::RegistryOptions options_for(const Words& words, const std::string& regist
   const char* authorities = std::getenv("SSL_CERT_FILE");
   return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry),
           words.plain_http, authorities == nullptr ? "" : authorities};
-}
-
-// "registry.example.org:5000/team/gan3d:v2" becomes "gan3d:v2", and its variant for another architecture
-// "gan3d:v2-aarch64".
-std::string short_name(const image::Reference& reference, std::string_view architecture) {
-  const auto last = reference.repository.substr(reference.repository.rfind('/') + 1);
-  std::vector<std::string> words;
-  if (!reference.tag.empty() && reference.tag != "latest") words.push_back(reference.tag);
-  const auto said = split(reference.tag, '-');
-  if (!architecture.empty() && std::find(said.begin(), said.end(), architecture) == said.end())
-    words.emplace_back(architecture);
-  return words.empty() ? last : last + ":" + join(words, "-");
 }
 
 // The mirrors of the registry, then itself; to each what is for it alone.
@@ -69,7 +55,7 @@ void pull(const Words& words, const Context& context) {
   const auto made =
       image::pull(store,
                   {places_for(words, reference),
-                   words.name.empty() ? short_name(reference, architecture) : words.name, architecture},
+                   words.name.empty() ? reference.short_name(architecture) : words.name, architecture},
                   *progress);
   if (context.json) return print_json(store::to_json(made));
   note("image {}: {} files, {}", made.name, made.files, formats::human_bytes(made.size));

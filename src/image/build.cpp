@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "base_image.h"
 #include "copy_layer.h"
 #include "dockerfile.h"
 #include "formats/digest.h"
@@ -24,20 +25,6 @@ std::string absolute_in(const std::string& base, const std::string& path) {
   const std::string text = joined.lexically_normal().string();
   return text.size() > 1 && text.ends_with('/') && !path.ends_with('/') ? text.substr(0, text.size() - 1)
                                                                         : text;
-}
-
-// An image of FROM is one in the store: which registry a bare name means is not guessed.
-Error missing_base(const store::Store& store, const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& image : store.list()) names.push_back(image.name);
-  const bool names_registry = name.substr(0, name.find('/')).find_first_of(".:") < name.find('/');
-  const std::string way =
-      fmt::format("longship image pull {}{} -t {}", names_registry ? "" : "REGISTRY/", name, name);
-  const std::string other = name.starts_with("debian:")
-                                ? fmt::format(", or: longship image bootstrap {0} -t {0}", name)
-                                : "; longship image bootstrap makes a Debian";
-  return Error("FROM {0}: there is no such image in {1}{2}; bring it first: {3}{4}", printable(name),
-               store.location().string(), suggestion(name, names), way, other);
 }
 
 class Builder {
@@ -99,9 +86,7 @@ class Builder {
       parent_ = "scratch";
       return;
     }
-    store::validate_name(words.front());
-    if (!store_.has(words.front())) throw missing_base(store_, words.front());
-    image_ = store_.find(words.front());
+    image_ = find_base(store_, words.front());
     has_root_ = true;
     parent_ = image_.root;
   }

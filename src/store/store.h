@@ -5,6 +5,7 @@
 //   blobs/sha256/HEX      SquashFS files
 //   images/NAME.json      what a name stands for; "/" in a name is "+" here
 //   pulled/sha256/HEX     blobs as a registry gave them, for the next pull that wants the same
+//   pulled/partial/HEX    what came of a blob before a pull broke off; whoever adds to it holds its lock
 //   steps/HEX.json        a step of a build that was done before, by what went into it
 //   asides/               work in progress
 //   lock                  shared while something is being added, exclusive while unused files are being
@@ -60,8 +61,8 @@ class Store {
   // Every file re-hashed; `checked` is called with the bytes of each. A pulled blob that has changed is
   // removed: it can be fetched again.
   [[nodiscard]] std::vector<Damage> verify(const std::function<void(std::uint64_t)>& checked = {}) const;
-  // Removes what no name needs: files, blobs that no image here was made from, steps of builds (all, or only
-  // those whose files are gone), what killed processes left. The bytes that became free.
+  // Removes what no name needs: files, blobs that no image here was made from, halves of blobs, steps of
+  // builds (all, or only those whose files are gone), what killed processes left. The bytes that became free.
   std::uint64_t collect_garbage(bool steps_too);
 
   [[nodiscard]] Aside aside() const;
@@ -78,6 +79,9 @@ class Store {
   [[nodiscard]] Fd pulled(std::string_view digest) const;
   Fd keep_pulled(std::string_view digest, Aside file);  // the same blob, from now on kept
   void forget_pulled(std::string_view digest) const;
+  // For a blob that is to be fetched: with what an earlier pull got of it, if nobody else is at that. It
+  // stays if it is not kept; the next to verify what is in it is who completes it.
+  [[nodiscard]] Aside partial(std::string_view digest) const;
 
   // Steps of builds: the key is a digest of all that went in. `image.name` is the name the build was for; the
   // step is forgotten together with it.

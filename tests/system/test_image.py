@@ -242,8 +242,8 @@ def test_a_dockerfile_is_built_and_the_second_time_nothing_runs(longship, busybo
     ("RUN true\n", ":1: RUN comes before FROM"),
     ("FROM base\nFROM base\n", "several stages"),
     ("FROM nowhere\n", "longship image pull REGISTRY/nowhere -t nowhere; longship image bootstrap makes a Debian"),
-    ("FROM debian:bookworm\n", "or: longship image bootstrap debian:bookworm -t debian:bookworm"),
-    ("FROM host.example.org:5000/a/b:v1\n", "longship image pull host.example.org:5000/a/b:v1 -t "),
+    ("FROM debian:bookworm\n", "bring it first: longship image bootstrap debian:bookworm -t debian:bookworm, or: "),
+    ("FROM host.example.org:5000/a/b:v1\n", "longship image pull host.example.org:5000/a/b:v1; then it is FROM b:v1"),
     ("FROM scratch\nCOPY missing /\n", ":2:"),
     ("FROM scratch\nCOPY ../x /\n", "could leave"),
 ])
