@@ -22,6 +22,8 @@ class Session {
   [[nodiscard]] int size() const { return world_.size; }
   [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int local_size() const { return local_size_; }
+  // Of this node; null if this rank is alone there.
+  [[nodiscard]] Segment* segment() { return transport_->segment(); }
   [[nodiscard]] Driver& driver() { return *driver_; }
   [[nodiscard]] record::Writer* writer() { return writer_.get(); }  // null if nothing is recorded
 
@@ -31,6 +33,7 @@ class Session {
   std::unique_ptr<record::Writer> writer_;
   std::unique_ptr<StreamTransport> transport_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Shortcut> shortcut_;
   std::unique_ptr<Driver> driver_;
 };
 
