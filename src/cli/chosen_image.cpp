@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "fit/host_mpi.h"
 #include "store/store.h"
 
 namespace longship::cli {
@@ -21,11 +20,6 @@ ChosenImage choose_image(const std::string& word) {
   const store::Store store;
   const auto image = store.find(word);
   return {store.root_of(image), image.config, image.facts};
-}
-
-fit::ImageFacts facts_for_libraries(const ChosenImage& image) {
-  if (fs::is_directory(image.root)) return fit::facts_of_tree(fit::FileTree(image.root));
-  return fit::image_facts(image.facts);
 }
 
 box::Bind parse_bind(const std::string& word) {
