@@ -93,6 +93,8 @@ void combine_as(Op op, void* out, const void* a, const void* b, std::size_t coun
       return combine_each<T>(out, a, b, count, Max{});
     case Op::product:
       return combine_each<T>(out, a, b, count, Product{});
+    case Op::adasum:
+      return;  // not element by element: adasum.cpp
   }
 }
 
@@ -114,6 +116,7 @@ template <class Work>
 void with_type(Type type, Work work) {
   switch (type) {
     case Type::u8:
+    case Type::boolean:
       return work(std::uint8_t{});
     case Type::i8:
       return work(std::int8_t{});
