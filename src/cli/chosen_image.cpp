@@ -6,13 +6,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "fit/host_mpi.h"
+#include "job/names.h"
 #include "store/store.h"
 
 namespace longship::cli {
 namespace fs = std::filesystem;
 
 ChosenImage choose_image(const std::string& word) {
-  if (word.starts_with('/') || word.starts_with('.')) {
+  if (job::is_path(word)) {
     std::error_code problem;
     if (!fs::exists(word, problem))
       throw Error("there is no image {}: no such file or directory", printable(word));
