@@ -19,13 +19,15 @@
 #include <vector>
 
 #include "engine.h"
+#include "shortcut.h"
 
 namespace longship::collective {
 
 class Driver {
  public:
   // `crowded`: there are more ranks on this node than cores, so that whoever spins must let others run.
-  Driver(Transport& transport, Engine& engine, bool crowded);
+  // `shortcut`: for those who wait; null if there is none.
+  Driver(Transport& transport, Engine& engine, bool crowded, Shortcut* shortcut = nullptr);
   ~Driver();  // stops the thread; leaves first, if leave() was not called
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -49,6 +51,7 @@ class Driver {
 
   void background();
   void sit_until_finished(Handle handle, std::unique_lock<std::mutex>& seat);
+  void note_nan(const Request& request);
   void remember_this_thread();
   void tell_if_all_wait();
   bool step();
@@ -58,6 +61,7 @@ class Driver {
   Transport& transport_;
   Engine& engine_;
   bool crowded_;
+  Shortcut* shortcut_;
   std::mutex seat_;
   std::condition_variable progress_;  // something moved, and there are sleepers
   int sleepers_ = 0;

@@ -17,7 +17,7 @@ constexpr std::size_t decided_ahead = 2;
 }  // namespace
 
 Engine::Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer)
-    : transport_(transport), options_(std::move(options)), writer_(writer), post_(transport) {
+    : transport_(transport), options_(std::move(options)), writer_(writer), courier_(transport) {
   Circle& world = circles_[0];
   world.ranks.resize(static_cast<std::size_t>(transport_.size()));
   std::iota(world.ranks.begin(), world.ranks.end(), 0);
@@ -79,9 +79,9 @@ void Engine::leave() {
   if (broken_ || !undecided_.empty()) return;
   try {
     if (agreement_)
-      post_.tell(circles_.at(0).ranks, Decision{{}, {}, "rank 0 has left"});
+      courier_.tell(circles_.at(0).ranks, Decision{{}, {}, "rank 0 has left"});
     else if (!failure_)
-      post_.report(Report{{}, true});
+      courier_.report(Report{{}, true});
     static_cast<void>(transport_.leave());
   } catch (const std::exception& error) {
     break_down(error.what());
@@ -90,17 +90,18 @@ void Engine::leave() {
 
 bool Engine::left() {
   if (broken_ || !undecided_.empty()) return true;
-  return !running_ && decisions_.empty() && post_.all_sent() && transport_.leave();
+  return !running_ && decisions_.empty() && courier_.all_sent() && transport_.leave();
 }
 
 bool Engine::advance(Instant now) {
   if (broken_) return take_in_submissions(now);
   bool moved = take_in_submissions(now);
   moved = transport_.progress() || moved;
-  moved = post_.hear([&](int from, std::span<const std::byte> bytes) { heard(from, bytes, now); }) || moved;
+  moved =
+      courier_.hear([&](int from, std::span<const std::byte> bytes) { heard(from, bytes, now); }) || moved;
   moved = decide(now) || moved;
   moved = run(now) || moved;
-  return post_.forget_sent() || moved;
+  return courier_.forget_sent() || moved;
 }
 
 // ---- Agreement ----
@@ -151,7 +152,7 @@ std::string Engine::why_not(const Request& request) const {
 
 void Engine::announce(const Report& report, Instant now) {
   if (report.announcements.empty()) return;
-  if (!agreement_) return post_.report(report);
+  if (!agreement_) return courier_.report(report);
   for (const auto& announcement : report.announcements) agreement_->announce(0, announcement, now);
 }
 
@@ -170,7 +171,7 @@ void Engine::stand_still(const std::vector<Handle>& awaited) {
   awaited_at_ = answered_;
   if (agreement_) return agreement_->waits(0, awaited_, answered_);
   try {
-    post_.report(Report{{}, false, true, awaited_, answered_});
+    courier_.report(Report{{}, false, true, awaited_, answered_});
   } catch (const std::exception& error) {
     break_down(error.what());
   }
@@ -192,7 +193,7 @@ bool Engine::decide(Instant now) {
     auto decision = agreement_->next(now, room);
     if (!decision) return moved;
     const auto concerned = agreement_->concerned(*decision);
-    if (transport_.size() > 1) post_.tell(concerned, *decision);
+    if (transport_.size() > 1) courier_.tell(concerned, *decision);
     if (std::binary_search(concerned.begin(), concerned.end(), 0)) accept(std::move(*decision));
     moved = true;
   }
@@ -277,7 +278,7 @@ void Engine::finish(Instant now) {
   ++answered_;
   Result result = running->task->take();
   if (running->members.empty()) return;
-  if (running->task->nan_count() > 0) note_nan(*running);
+  if (running->task->nan_count() > 0) note_nan(title(*running));
   record(*running, now);
   change_sets(what(running->members.front()), result);
   complete(running->members.front(), std::move(result));
@@ -300,10 +301,10 @@ std::string Engine::title(const Running& running) const {
   return fmt::format("{} and {} more", first, running.members.size() - 1);
 }
 
-void Engine::note_nan(const Running& running) {
+void Engine::note_nan(const std::string& name) {
   if (++reductions_with_nan_ == 1 && options_.log)
     options_.log(fmt::format("rank {}: the result of {} holds a NaN; later ones are only counted",
-                             transport_.rank(), title(running)));
+                             transport_.rank(), name));
 }
 
 void Engine::record(const Running& running, Instant end) {

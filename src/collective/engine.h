@@ -19,7 +19,7 @@
 
 #include "agreement.h"
 #include "base/clock.h"
-#include "post.h"
+#include "courier.h"
 #include "record/writer.h"
 #include "task.h"
 #include "transport.h"
@@ -63,7 +63,8 @@ class Engine {
   void leave();
   [[nodiscard]] bool left();
 
-  // How many reductions had a NaN in their result.
+  // How many reductions had a NaN in their result; those that others did are told.
+  void note_nan(const std::string& name);
   [[nodiscard]] std::uint64_t reductions_with_nan() const { return reductions_with_nan_; }
 
  private:
@@ -93,7 +94,6 @@ class Engine {
   const Request* member(Running& running, const Decision& decision, std::size_t index);
   void finish(Instant now);
   void change_sets(const Announcement& what, const Result& result);
-  void note_nan(const Running& running);
   void record(const Running& running, Instant end);
   void complete(Handle handle, Result result);
   void refuse(const Awaited& name, const std::string& why);
@@ -105,7 +105,7 @@ class Engine {
   Transport& transport_;
   Options options_;
   record::Writer* writer_;
-  Post post_;
+  Courier courier_;
   std::optional<Agreement> agreement_;  // on rank 0
   std::map<int, Circle> circles_;       // the process sets that this rank belongs to
 
