@@ -19,13 +19,21 @@ Courier::Courier(Transport& transport) : transport_(transport) {
   for (auto& incoming : incoming_) listen(incoming);
 }
 
-void Courier::report(const Report& report) {
+void Courier::report(Report report) {
   const int first[] = {0};
-  send(first, report_tag, encoded(report));
+  send(first, report_tag, encoded(shortened(std::move(report), dictionary_)));
 }
 
-void Courier::tell(std::span<const int> ranks, const Decision& decision) {
-  send(ranks, decision_tag, encoded(decision));
+void Courier::tell(std::span<const int> ranks, Decision decision) {
+  send(ranks, decision_tag, encoded(shortened(std::move(decision), dictionary_)));
+}
+
+Report Courier::read_report(std::span<const std::byte> bytes) const {
+  return spelled_out(decoded_report(bytes), dictionary_);
+}
+
+Decision Courier::read_decision(std::span<const std::byte> bytes) const {
+  return spelled_out(decoded_decision(bytes), dictionary_);
 }
 
 void Courier::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {

@@ -177,6 +177,11 @@ std::uint64_t Driver::reductions_with_nan() {
   return engine_.reductions_with_nan();
 }
 
+std::string Driver::schedules() {
+  const std::lock_guard seat(seat_);
+  return engine_.schedules();
+}
+
 void Driver::leave(Duration patience) {
   const std::unique_lock seat(seat_);
   if (std::exchange(left_, true)) return;

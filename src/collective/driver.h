@@ -38,6 +38,7 @@ class Driver {
   [[nodiscard]] Result run(Request request);  // both, without waking the background thread
 
   [[nodiscard]] std::uint64_t reductions_with_nan();
+  [[nodiscard]] std::string schedules();
 
   // Says goodbye and waits until what was sent is on its way, or the time is over.
   void leave(Duration patience);

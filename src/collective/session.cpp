@@ -32,6 +32,8 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
     writer_->clock_offset(meeting.clock_offset);
   }
   transport_ = std::make_unique<StreamTransport>(std::move(meeting.wiring));
+  options.nodes = nodes_;
+  options.node_segment = transport_->segment();
   engine_ = std::make_unique<Engine>(*transport_, transport_->common_segment(), options, writer_.get());
   // What goes the short way is not seen by the engine, which records.
   const bool crowded = is_crowded(local_size_);
