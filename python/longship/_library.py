@@ -17,14 +17,16 @@ class LongshipError(RuntimeError):
 
 
 def _path() -> str:
-    """``LONGSHIP_LIBRARY``, or where it is installed: two directories above this package."""
+    """``LONGSHIP_LIBRARY``, or where it is installed: two directories above this package, or, by pip, in it."""
     named = os.environ.get("LONGSHIP_LIBRARY")
     if named:
         return named
-    beside = pathlib.Path(__file__).resolve().parents[2] / "liblongship.so"
-    if beside.exists():
-        return str(beside)
-    raise ImportError(f"liblongship.so is not at {beside}: set LONGSHIP_LIBRARY to its path")
+    here = pathlib.Path(__file__).resolve()
+    places = [here.parents[2] / "liblongship.so", here.parent / "liblongship.so"]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise ImportError(f"liblongship.so is neither {places[0]} nor {places[1]}: set LONGSHIP_LIBRARY to its path")
 
 
 _SIGNATURES = {

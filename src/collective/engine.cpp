@@ -20,7 +20,7 @@ Engine::Engine(Transport& transport, Segment* segment, Options options, record::
     : transport_(transport),
       options_(std::move(options)),
       writer_(writer),
-      courier_(transport),
+      post_(transport),
       tuner_(options_.costs, options_.log_tune) {
   Circle& world = circles_[0];
   world.ranks.resize(static_cast<std::size_t>(transport_.size()));
@@ -85,9 +85,9 @@ void Engine::leave() {
   if (broken_ || !undecided_.empty()) return;
   try {
     if (agreement_)
-      courier_.tell(circles_.at(0).ranks, Decision{{}, {}, "rank 0 has left"});
+      post_.tell(circles_.at(0).ranks, Decision{{}, {}, "rank 0 has left"});
     else if (!failure_)
-      courier_.report(Report{{}, true});
+      post_.report(Report{{}, true});
     static_cast<void>(transport_.leave());
   } catch (const std::exception& error) {
     break_down(error.what());
@@ -96,18 +96,17 @@ void Engine::leave() {
 
 bool Engine::left() {
   if (broken_ || !undecided_.empty()) return true;
-  return !running_ && decisions_.empty() && courier_.all_sent() && transport_.leave();
+  return !running_ && decisions_.empty() && post_.all_sent() && transport_.leave();
 }
 
 bool Engine::advance(Instant now) {
   if (broken_) return take_in_submissions(now);
   bool moved = take_in_submissions(now);
   moved = transport_.progress() || moved;
-  moved =
-      courier_.hear([&](int from, std::span<const std::byte> bytes) { heard(from, bytes, now); }) || moved;
+  moved = post_.hear([&](int from, std::span<const std::byte> bytes) { heard(from, bytes, now); }) || moved;
   moved = decide(now) || moved;
   moved = run(now) || moved;
-  return courier_.forget_sent() || moved;
+  return post_.forget_sent() || moved;
 }
 
 // ---- Agreement ----
@@ -158,7 +157,7 @@ std::string Engine::why_not(const Request& request) const {
 
 void Engine::announce(const Report& report, Instant now) {
   if (report.announcements.empty()) return;
-  if (!agreement_) return courier_.report(report);
+  if (!agreement_) return post_.report(report);
   for (const auto& announcement : report.announcements) agreement_->announce(0, announcement, now);
 }
 
@@ -177,15 +176,15 @@ void Engine::stand_still(const std::vector<Handle>& awaited) {
   awaited_at_ = answered_;
   if (agreement_) return agreement_->waits(0, awaited_, answered_);
   try {
-    courier_.report(Report{{}, false, true, awaited_, answered_});
+    post_.report(Report{{}, false, true, awaited_, answered_});
   } catch (const std::exception& error) {
     break_down(error.what());
   }
 }
 
 void Engine::heard(int from, std::span<const std::byte> bytes, Instant now) {
-  if (!agreement_) return accept(courier_.read_decision(bytes));
-  const Report report = courier_.read_report(bytes);
+  if (!agreement_) return accept(post_.read_decision(bytes));
+  const Report report = post_.read_report(bytes);
   for (const auto& announcement : report.announcements) agreement_->announce(from, announcement, now);
   if (report.about_waiting) agreement_->waits(from, report.awaited, report.answered);
   if (report.leaving) agreement_->leave(from);
@@ -200,7 +199,7 @@ bool Engine::decide(Instant now) {
     if (!decision) return moved;
     choose_way(*decision);
     const auto concerned = agreement_->concerned(*decision);
-    if (transport_.size() > 1) courier_.tell(concerned, *decision);
+    if (transport_.size() > 1) post_.tell(concerned, *decision);
     if (std::binary_search(concerned.begin(), concerned.end(), 0)) accept(std::move(*decision));
     moved = true;
   }
@@ -230,9 +229,9 @@ void Engine::accept(Decision decision) {
 void Engine::learn(const Decision& decision) {
   for (std::size_t i = 0; i < decision.names.size(); ++i) {
     if (i < decision.details.size())
-      courier_.learn(decision.details[i]);
+      post_.learn(decision.details[i]);
     else if (const auto own = undecided_.find({0, decision.names[i]}); own != undecided_.end())
-      courier_.learn(what(own->second));
+      post_.learn(what(own->second));
   }
 }
 

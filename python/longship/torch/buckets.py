@@ -82,9 +82,9 @@ class Bucket:
 
     def move_in(self, parameter: torch.Tensor) -> None:
         """Makes the parameter's gradient a view of the bucket, with the values it has."""
-        view, gradient = self._views[parameter], parameter.grad
-        if gradient is not None and gradient.data_ptr() == view.data_ptr():
+        if self.holds(parameter):
             return
+        view, gradient = self._views[parameter], parameter.grad
         with torch.no_grad():
             if gradient is None:
                 view.zero_()
@@ -110,4 +110,6 @@ class Bucket:
 
     def holds(self, parameter: torch.Tensor) -> bool:
         gradient = parameter.grad
-        return gradient is not None and gradient.data_ptr() == self._views[parameter].data_ptr()
+        if gradient is None or gradient.is_sparse:
+            return False
+        return gradient.data_ptr() == self._views[parameter].data_ptr()

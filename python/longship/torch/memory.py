@@ -19,10 +19,6 @@ def shared_tensor(count: int, dtype: torch.dtype) -> torch.Tensor:
     if address is None:
         return torch.zeros(count, dtype=dtype)
     buffer = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(buffer, _give_back, address)
-    return torch.frombuffer(buffer, dtype=dtype).zero_()
-
-
-def _give_back(address: int) -> None:
-    if library.is_initialized():  # the memory of an ended session went with it
-        library.memory_free(address)
+    # When the last view is gone, also after a shutdown; but not at the end of the process, where views still are.
+    weakref.finalize(buffer, library.memory_free, address).atexit = False
+    return torch.frombuffer(buffer, dtype=dtype)

@@ -24,22 +24,26 @@ def type_of(tensor: torch.Tensor) -> int:
     """The library's number for its elements; an error says what cannot be communicated."""
     if tensor.device.type != "cpu":
         raise LongshipError(f"a tensor on {tensor.device}: only tensors in main memory can be communicated")
-    if tensor.is_sparse:
-        raise LongshipError("a sparse tensor: use sparse_allreduce_async, or make it dense")
     try:
         return _TYPES[tensor.dtype]
     except KeyError:
         raise LongshipError(f"tensors of {tensor.dtype} cannot be communicated") from None
 
 
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_sparse:
+        raise LongshipError("a sparse tensor: use sparse_allreduce_async, or make it dense")
+    return tensor
+
+
 def plain(tensor: torch.Tensor) -> torch.Tensor:
     """Its elements one after the other: itself, or a copy if they are not."""
-    return tensor.detach().contiguous()
+    return _dense(tensor).detach().contiguous()
 
 
 def copied(tensor: torch.Tensor) -> torch.Tensor:
     """A new tensor, for operations that must not change the one they are given."""
-    return tensor.detach().clone(memory_format=torch.contiguous_format)
+    return _dense(tensor).detach().clone(memory_format=torch.contiguous_format)
 
 
 def put_back(working: torch.Tensor, result: torch.Tensor) -> torch.Tensor:

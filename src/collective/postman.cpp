@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "courier.h"
+#include "postman.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr Tag decision_tag = 1;
 
 }  // namespace
 
-Courier::Courier(Transport& transport) : transport_(transport) {
+Postman::Postman(Transport& transport) : transport_(transport) {
   if (transport_.rank() == 0)
     for (int peer = 1; peer < transport_.size(); ++peer) incoming_.emplace_back().from = peer;
   else
@@ -19,24 +19,24 @@ Courier::Courier(Transport& transport) : transport_(transport) {
   for (auto& incoming : incoming_) listen(incoming);
 }
 
-void Courier::report(Report report) {
+void Postman::report(Report report) {
   const int first[] = {0};
   send(first, report_tag, encoded(shortened(std::move(report), dictionary_)));
 }
 
-void Courier::tell(std::span<const int> ranks, Decision decision) {
+void Postman::tell(std::span<const int> ranks, Decision decision) {
   send(ranks, decision_tag, encoded(shortened(std::move(decision), dictionary_)));
 }
 
-Report Courier::read_report(std::span<const std::byte> bytes) const {
+Report Postman::read_report(std::span<const std::byte> bytes) const {
   return spelled_out(decoded_report(bytes), dictionary_);
 }
 
-Decision Courier::read_decision(std::span<const std::byte> bytes) const {
+Decision Postman::read_decision(std::span<const std::byte> bytes) const {
   return spelled_out(decoded_decision(bytes), dictionary_);
 }
 
-void Courier::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {
+void Postman::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {
   auto& message = outgoing_.emplace_back();
   message.bytes = std::move(bytes);
   for (const int rank : ranks)
@@ -44,7 +44,7 @@ void Courier::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> b
       transport_.send(rank, tag, message.bytes, message.completions.emplace_back());
 }
 
-bool Courier::forget_sent() {
+bool Postman::forget_sent() {
   const auto is_sent = [](const Outgoing& message) {
     return std::all_of(message.completions.begin(), message.completions.end(),
                        [](const auto& one) { return one.done; });
@@ -54,7 +54,7 @@ bool Courier::forget_sent() {
   return moved;
 }
 
-void Courier::listen(Incoming& incoming) {
+void Postman::listen(Incoming& incoming) {
   incoming.buffer.resize(longest_message + static_cast<std::size_t>(transport_.size()) * said_per_rank);
   incoming.completion = {};
   transport_.receive(incoming.from, transport_.rank() == 0 ? report_tag : decision_tag, incoming.buffer,

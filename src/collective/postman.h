@@ -11,9 +11,9 @@
 
 namespace longship::collective {
 
-class Courier {
+class Postman {
  public:
-  explicit Courier(Transport& transport);
+  explicit Postman(Transport& transport);
 
   void report(Report report);
   void tell(std::span<const int> ranks, Decision decision);  // by rank 0, itself left out
