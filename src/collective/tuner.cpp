@@ -28,7 +28,8 @@ double median(std::vector<double> values) {
 }
 
 std::string spread_text(const Layout& layout) {
-  return fmt::format("{} ranks on {} node{}", layout.ranks, layout.nodes, layout.nodes == 1 ? "" : "s");
+  return fmt::format("{} rank{} on {} node{}", layout.ranks, layout.ranks == 1 ? "" : "s", layout.nodes,
+                     layout.nodes == 1 ? "" : "s");
 }
 
 }  // namespace
