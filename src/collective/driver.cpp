@@ -31,11 +31,11 @@ Instant now() {
   return std::chrono::steady_clock::now();
 }
 
-// Whatever is as simple as this; what is refused, the engine says.
+// What the word in shared memory can say; all else, and what is refused, is for the engine.
 bool may_take_shortcut(const Announcement& what) {
-  const bool plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
-                     what.op != Op::adasum && what.type != Type::boolean;
-  return plain && (what.kind == Kind::allreduce || what.kind == Kind::barrier) && !what.name.empty() &&
+  const bool is_plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
+                        what.op != Op::adasum && what.type != Type::boolean;
+  return (what.kind == Kind::allreduce || what.kind == Kind::barrier) && is_plain && !what.name.empty() &&
          what.name.size() <= longest_name;
 }
 
@@ -113,10 +113,19 @@ bool Driver::finished(Handle handle) {
 
 Result Driver::run(Request request) {
   if (shortcut_ != nullptr && may_take_shortcut(request.what) && shortcut_->run(request.what, request.data)) {
-    if (count_nan(request.what.type, request.data, request.what.count) > 0) ++nan_on_shortcut_;
+    note_nan(request);
     return {};
   }
   return wait(engine_.submit(std::move(request), now()));
+}
+
+void Driver::note_nan(const Request& request) {
+  const Announcement& what = request.what;
+  if (what.kind != Kind::allreduce ||
+      count_nan(what.type, request.data, static_cast<std::size_t>(what.count)) == 0)
+    return;
+  const std::lock_guard seat(seat_);
+  engine_.note_nan(what.name);
 }
 
 Result Driver::wait(Handle handle) {
@@ -165,7 +174,12 @@ void Driver::tell_if_all_wait() {
 
 std::uint64_t Driver::reductions_with_nan() {
   const std::lock_guard seat(seat_);
-  return engine_.reductions_with_nan() + nan_on_shortcut_;
+  return engine_.reductions_with_nan();
+}
+
+std::string Driver::schedules() {
+  const std::lock_guard seat(seat_);
+  return engine_.schedules();
 }
 
 void Driver::leave(Duration patience) {

@@ -3,8 +3,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "mpi_library.h"
 #include "mpi_transport.h"
@@ -32,6 +30,8 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
     meet_by_mpi();
   if (!record.empty()) open_record(record, clock_offset);
   Segment* const common = streams_ == nullptr ? nullptr : streams_->common_segment();
+  options.nodes = nodes_;
+  options.node_segment = segment();
   engine_ = std::make_unique<Engine>(*transport_, common, options, writer_.get());
   // What goes the short way is not seen by the engine, which records.
   const bool crowded = is_crowded(local_size_);
@@ -45,8 +45,7 @@ Duration Session::meet_others() {
   Meeting meeting = meet(world_);
   local_rank_ = meeting.local_rank;
   local_size_ = meeting.local_size;
-  node_ = meeting.nodes[static_cast<std::size_t>(world_.rank)];
-  node_count_ = 1 + *std::max_element(meeting.nodes.begin(), meeting.nodes.end());
+  nodes_ = std::move(meeting.nodes);
   auto streams = std::make_unique<StreamTransport>(std::move(meeting.wiring));
   streams_ = streams.get();
   transport_ = std::move(streams);
@@ -60,8 +59,7 @@ void Session::meet_by_mpi() {
   world_.size = place.size;
   local_rank_ = place.local_rank;
   local_size_ = place.local_size;
-  node_ = place.node;
-  node_count_ = place.nodes;
+  nodes_ = mpi.nodes();
   transport_ = std::make_unique<MpiTransport>(mpi.calls(), place.rank, place.size);
 }
 
