@@ -15,6 +15,8 @@ namespace {
 // A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
+// Another rank may have been put on this core, whatever the launcher says.
+constexpr unsigned spins_before_yield = 200;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;
@@ -95,7 +97,7 @@ Result Driver::wait(Handle handle) {
     if (moved) {
       idle = 0;
     } else if (++idle < spins) {
-      crowded_ ? static_cast<void>(::sched_yield()) : relax();
+      crowded_ || idle > spins_before_yield ? static_cast<void>(::sched_yield()) : relax();
     } else if (rest()) {
       idle = 0;
       ++sleepers_;

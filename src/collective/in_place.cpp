@@ -85,7 +85,9 @@ void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t cou
   const std::size_t bytes = count * width_;
   inputs_.clear();
   outputs_.clear();
-  copies_.resize(ranks);
+  inputs_.reserve(ranks);
+  outputs_.reserve(ranks);
+  if (!reach_->all_mapped()) copies_.resize(ranks);
   for (int rank = 0; rank < lane_.ranks; ++rank) {
     if (std::byte* const mapped = reach_->mapped(rank, piece)) {
       inputs_.push_back(mapped + begin * width_);

@@ -49,7 +49,8 @@ bool can_attach(const Post& post) {
 Reach::Reach(const Lane& lane, const Pieces& pieces, bool attach)
     : lane_(lane),
       width_(size_of(pieces.front().type)),
-      mapped_(static_cast<std::size_t>(lane.ranks), std::vector<std::byte*>(pieces.size())) {
+      pieces_(pieces.size()),
+      mapped_(static_cast<std::size_t>(lane.ranks) * pieces.size()) {
   const bool attaches = attach && everybody_attaches();
   for (int rank = 0; rank < lane_.ranks; ++rank) {
     const auto& where = lane_.of(rank).post.where;
@@ -68,7 +69,7 @@ bool Reach::everybody_attaches() const {
 void Reach::map(int rank, const Pieces& pieces) {
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const std::uint64_t where = lane_.of(rank).post.where[piece];
-    auto& mapped = mapped_[static_cast<std::size_t>(rank)][piece];
+    auto& mapped = mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
     if (rank == lane_.rank)
       mapped = pieces[piece].data;
     else if ((where & Post::in_arena) != 0)

@@ -31,7 +31,7 @@ class Reach {
 
   // Where that piece of a rank is to be seen from here, or null: then it has to be copied.
   [[nodiscard]] std::byte* mapped(int rank, std::size_t piece) const {
-    return mapped_[static_cast<std::size_t>(rank)][piece];
+    return mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
   }
   // From the element `begin` of a piece on.
   void read(int rank, std::size_t piece, std::size_t begin, std::span<std::byte> into) const;
@@ -44,7 +44,8 @@ class Reach {
   Lane lane_;
   std::size_t width_;
   bool complete_ = true, all_mapped_ = true;
-  std::vector<std::vector<std::byte*>> mapped_;  // by rank and piece
+  std::size_t pieces_;
+  std::vector<std::byte*> mapped_;  // of rank 0, of rank 1, …
 };
 
 }  // namespace longship::collective
