@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "collective/session.h"
@@ -39,6 +40,10 @@ auto guarded(Work work) noexcept -> decltype(work()) {
   return value;
 }
 
+// What belonged to a session that is over.
 void forget_results();  // those that were waited for and not read
+void forget_process_sets();
+
+[[nodiscard]] std::vector<int> ranks_of_set(int set);  // an Error if there is none
 
 }  // namespace longship::abi

@@ -96,6 +96,7 @@ int longship_shutdown(void) {
       own_recording.close();
     }
     abi::forget_results();
+    abi::forget_process_sets();
     return LONGSHIP_OK;
   });
 }
@@ -118,6 +119,18 @@ int longship_local_rank(void) {
 
 int longship_local_size(void) {
   return guarded([] { return session()->local_size(); });
+}
+
+int longship_cross_rank(void) {
+  return guarded([] { return session()->node(); });
+}
+
+int longship_cross_size(void) {
+  return guarded([] { return session()->node_count(); });
+}
+
+int64_t longship_nan_count(void) {
+  return guarded([] { return static_cast<int64_t>(session()->driver().reductions_with_nan()); });
 }
 
 int64_t longship_now(void) {

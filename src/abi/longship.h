@@ -76,6 +76,18 @@ LONGSHIP_API int longship_rank(void);
 LONGSHIP_API int longship_size(void);
 LONGSHIP_API int longship_local_rank(void);
 LONGSHIP_API int longship_local_size(void);
+LONGSHIP_API int longship_cross_rank(void); /* the node's place among the nodes */
+LONGSHIP_API int longship_cross_size(void);
+
+/* Process sets: some ranks that do operations among themselves. Made and removed by all ranks of the world
+ * alike, also by those outside of it; 0 is the world and stays. */
+LONGSHIP_API int longship_process_set_add(const int* ranks,
+                                          size_t count); /* its number, or a negative code */
+LONGSHIP_API int longship_process_set_remove(int set);
+LONGSHIP_API int longship_process_set_size(int set);
+LONGSHIP_API int longship_process_set_rank(
+    int set); /* this rank's place in it; LONGSHIP_USAGE if it has none */
+LONGSHIP_API int longship_process_set_ranks(int set, int* ranks);
 
 /* An operation of all ranks, or of those of a process set. Set all to zero and the scales to 1, then what
  * applies. */
@@ -110,13 +122,20 @@ LONGSHIP_API int64_t longship_barrier_begin(const char* name);
 
 /* 1 if a wait would return at once, 0 if not. */
 LONGSHIP_API int longship_poll(int64_t handle);
-/* Until it is done; the handle is used up, except after an all-gather. */
+/* Until it is done; the handle is used up, except where there is a result to be read. */
 LONGSHIP_API int longship_wait(int64_t handle);
 
-/* After the wait for an all-gather: the elements of each rank (as many as there are ranks), then all of them
- * in the order of ranks. The second call uses the handle up. */
+/* After the wait for an all-gather or all-to-all: the elements from each rank of the set, then all of them in
+ * the order of ranks. For a reduce-scatter: the elements of each rank's part, then those of this rank's. The
+ * second call uses the handle up. */
 LONGSHIP_API int longship_gathered_counts(int64_t handle, uint64_t* counts);
 LONGSHIP_API int longship_gathered(int64_t handle, void* data, size_t bytes);
+/* After the wait for a join: the rank that joined last. Uses the handle up. */
+LONGSHIP_API int longship_joined(int64_t handle);
+
+/* How many all-reduces and reduce-scatters of this rank had a NaN in their result. Large tensors are looked
+ * at in samples. */
+LONGSHIP_API int64_t longship_nan_count(void);
 
 /* Begin and wait in one: quicker, because no other thread has to be woken. */
 LONGSHIP_API int longship_allreduce(const char* name, void* data, size_t count, int type, int op);

@@ -41,16 +41,25 @@ longship_operation whole(const longship_operation* given) {
 }
 
 Request request(const longship_operation& operation) {
-  if (operation.name == nullptr) throw Error(Failure::usage, "an operation needs a name");
+  const bool joins = operation.kind == LONGSHIP_JOIN;  // matched by what it is
+  if (operation.name == nullptr && !joins) throw Error(Failure::usage, "an operation needs a name");
   if (operation.data == nullptr && operation.count > 0)
     throw Error(Failure::usage, "\"{}\": no data", operation.name);
   Request asked;
-  asked.what.kind = static_cast<Kind>(number_below(operation.kind, kind_count, "kind of operation"));
+  asked.what.kind = static_cast<Kind>(number_below(operation.kind, first_inner_kind, "kind of operation"));
   asked.what.type = static_cast<Type>(number_below(operation.type, type_count, "type"));
   asked.what.op = static_cast<Op>(number_below(operation.op, op_count, "operation"));
   asked.what.root = operation.root;
   asked.what.count = operation.count;
-  asked.what.name = operation.name;
+  asked.what.name = joins ? join_name : operation.name;
+  asked.what.set = operation.process_set;
+  if (operation.group != nullptr) asked.what.group = operation.group;
+  asked.what.group_size = asked.what.group.empty() ? 0 : operation.group_size;
+  asked.what.prescale = operation.prescale;
+  asked.what.postscale = operation.postscale;
+  asked.what.row = std::max<size_t>(operation.row, 1);
+  if (asked.what.kind == Kind::alltoall && operation.splits != nullptr)
+    asked.splits.assign(operation.splits, operation.splits + ranks_of_set(operation.process_set).size());
   asked.data = static_cast<std::byte*>(operation.data);
   return asked;
 }
@@ -154,6 +163,17 @@ int longship_gathered(int64_t handle, void* data, size_t bytes) {
       if (bytes > 0) std::memcpy(data, all.data(), bytes);
       results.erase(found);
     });
+  });
+}
+
+int longship_joined(int64_t handle) {
+  return guarded([&] {
+    int last = 0;
+    with_result(handle, [&](auto found) {
+      last = static_cast<int>(found->second.counts.front());
+      results.erase(found);
+    });
+    return last;
   });
 }
 

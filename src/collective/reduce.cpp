@@ -118,6 +118,7 @@ Loops loops_of(Op op) {
       return loops_for<T, detail::Product>();
     case Op::sum:
     case Op::average:
+    case Op::adasum:  // not element by element: adasum.cpp
       break;
   }
   return loops_for<T, detail::Sum>();
@@ -128,6 +129,7 @@ template <class Work>
 auto with_type(Type type, Work work) {
   switch (type) {
     case Type::u8:
+    case Type::boolean:
       return work(std::uint8_t{});
     case Type::i8:
       return work(std::int8_t{});

@@ -26,6 +26,16 @@ namespace longship::collective {
 // hand their values to a neighbour first.
 [[nodiscard]] Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values, Op op);
 
+// Up and down a binomial tree: fewest messages per rank; for tiny tensors.
+[[nodiscard]] Schedule tree_allreduce(Transport& transport, Tag tag, Values values, Op op);
+
+// Adasum, which weighs whole tensors: each has to come alone. Floating types only.
+[[nodiscard]] Schedule adasum_allreduce(Transport& transport, Tag tag, Values values);
+
+// `values` are reduced in place, of which only the own part is right afterwards; parts[r] is rank r's.
+[[nodiscard]] Schedule ring_reducescatter(Transport& transport, Tag tag, Values values,
+                                          std::vector<Range> parts, Op op);
+
 // Down a binomial tree from `root`, in pieces that follow each other.
 [[nodiscard]] Schedule tree_broadcast(Transport& transport, Tag tag, std::span<std::byte> bytes, int root);
 
@@ -33,5 +43,11 @@ namespace longship::collective {
 // their lengths.
 [[nodiscard]] Schedule ring_allgather(Transport& transport, Tag tag, std::span<const std::byte> input,
                                       std::span<std::byte> output, std::vector<std::size_t> sizes);
+
+// `input` holds the parts for each rank one after the other, `sizes` their lengths. Afterwards so does
+// `output` those of each rank for this one, and `arrived` their lengths.
+[[nodiscard]] Schedule pairwise_alltoall(Transport& transport, Tag tag, std::span<const std::byte> input,
+                                         std::vector<std::uint64_t> sizes, std::vector<std::byte>& output,
+                                         std::vector<std::uint64_t>& arrived);
 
 }  // namespace longship::collective

@@ -25,6 +25,7 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   Meeting meeting = meet(world_);
   local_rank_ = meeting.local_rank;
   local_size_ = meeting.local_size;
+  nodes_ = std::move(meeting.nodes);
   if (!record.empty()) {
     std::string problem;
     writer_ = record::Writer::open(record, {world_.rank, world_.size, local_rank_, world_.node}, &problem);

@@ -42,7 +42,7 @@ TEST(ReduceTest, IntegersWrap) {
 
 TEST(ReduceTest, NotANumberIsPassedOnFromEitherSide) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (int op = 0; op < op_count; ++op) {
+  for (int op = 0; op < element_wise_ops; ++op) {
     EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {nan}, {1}).front())) << op;
     EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {1}, {nan}).front())) << op;
   }
