@@ -14,7 +14,9 @@ import sys
 
 import lib_peers as peers
 from lib import Bench
-from lib_network import Network
+
+sys.path.insert(0, str(peers.REPOSITORY / "tests" / "lab"))
+from network_lab import Network  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = [KIB, MIB, 16 * MIB, 64 * MIB]

@@ -17,7 +17,7 @@ namespace {
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
 // Another rank may have been put on this core, whatever the launcher says.
-constexpr unsigned spins_before_yield = 200;
+constexpr unsigned spins_before_yield = 20;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;

@@ -9,8 +9,10 @@
 namespace longship::collective {
 namespace {
 
-// Small enough that ranks finish together, large enough that the common counter is not felt.
-constexpr std::size_t least_chunk = 16 * 1024;
+// A small tensor is cut into one chunk per rank; a large one into more, so that ranks finish together, but
+// not so many that the common counter is felt.
+constexpr std::size_t least_chunk = 2 * 1024;
+constexpr std::size_t shared_evenly_up_to = 64 * 1024;
 constexpr std::size_t largest_chunk = 256 * 1024;
 
 // What is copied from another rank at once: it shall still be in the second cache when it is reduced.
@@ -20,8 +22,9 @@ constexpr std::size_t block_bytes = 128 * 1024;
 constexpr std::size_t attach_from = 128 * 1024;
 
 std::size_t chunk_bytes(std::size_t total, int ranks) {
-  const std::size_t share = total / (2 * static_cast<std::size_t>(ranks)) / cache_line * cache_line;
-  return std::clamp(share, least_chunk, largest_chunk);
+  const std::size_t share = total / static_cast<std::size_t>(ranks);
+  const std::size_t chunk = share <= shared_evenly_up_to ? share : share / 2;
+  return std::clamp((chunk + cache_line - 1) / cache_line * cache_line, least_chunk, largest_chunk);
 }
 
 }  // namespace
