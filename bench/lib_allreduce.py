@@ -3,7 +3,6 @@
 
     lib_allreduce.py KIND BYTES…     prints {bytes: seconds} at rank 0
 """
-import ctypes
 import json
 import statistics
 import sys
@@ -27,11 +26,8 @@ class Longship:
         import torch
         if not self.shared:
             return torch.empty(size // 4)
-        library = our_library()
-        library.longship_memory_new.restype = ctypes.c_void_p
-        library.longship_memory_new.argtypes = [ctypes.c_size_t]
-        address = library.longship_memory_new(size)
-        return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=torch.float32)
+        from longship.torch.memory import shared_tensor
+        return shared_tensor(size // 4, torch.float32)
 
 
 class Horovod:
@@ -59,12 +55,6 @@ class Gloo:
 
 
 KINDS = {"shared": lambda: Longship(True), "private": lambda: Longship(False), "horovod": Horovod, "gloo": Gloo}
-
-
-def our_library():
-    """The library that longship.torch has loaded, by its own functions."""
-    from longship import _library
-    return ctypes.CDLL(_library._path())
 
 
 def median(library, size):
