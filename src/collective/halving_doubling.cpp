@@ -37,7 +37,7 @@ Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values
     combine(values.type, op, values.data, incoming.data(), values.data, values.count);
   }
 
-  const bool small = bytes_of(values, whole).size() <= whole_up_to;
+  const bool small = bytes_of(values, whole).size() <= exchanged_whole_up_to;
   for (int bit = 1; small && bit < folding.active; bit *= 2) {
     const int peer = rank_at(folding.position ^ bit, size);
     Completion sent, received;

@@ -16,7 +16,7 @@ constexpr std::size_t shared_evenly_up_to = 64 * 1024;
 constexpr std::size_t largest_chunk = 256 * 1024;
 
 // What is copied from another rank at once: it shall still be in the second cache when it is reduced.
-constexpr std::size_t block_bytes = 128 * 1024;
+constexpr std::size_t copied_at_once = 128 * 1024;
 
 // Below this, copying through the stage takes less than the system calls of cross-memory attach.
 constexpr std::size_t attach_from = 128 * 1024;
@@ -78,7 +78,7 @@ void InPlace::work() {
 }
 
 void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
-  const std::size_t most = reach_->all_mapped() ? count : block_bytes / width_;
+  const std::size_t most = reach_->all_mapped() ? count : copied_at_once / width_;
   for (std::size_t done = 0; done < count; done += most)
     reduce_block(piece, begin + done, std::min(most, count - done));
 }
@@ -98,7 +98,7 @@ void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t cou
       continue;
     }
     auto& copy = copies_[static_cast<std::size_t>(rank)];
-    copy.resize(block_bytes);
+    copy.resize(copied_at_once);
     reach_->read(rank, piece, begin, std::span(copy).first(bytes));
     inputs_.push_back(copy.data());
   }

@@ -12,7 +12,7 @@
 namespace longship::collective {
 namespace {
 
-std::uint64_t longest_file() {
+std::uint64_t longest_allowed_file() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
@@ -79,13 +79,13 @@ void check_memory_groups(std::uint64_t bytes) {
 }
 
 bool within_file_limit(std::uint64_t length) {
-  return length <= longest_file();
+  return length <= longest_allowed_file();
 }
 
 void check_file_limit(std::uint64_t length) {
   if (within_file_limit(length)) return;
   throw Error("{} bytes of shared memory are more than a file may have here, which is {} (ulimit -f)", length,
-              longest_file());
+              longest_allowed_file());
 }
 
 }  // namespace longship::collective
