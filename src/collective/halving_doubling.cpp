@@ -9,10 +9,8 @@
 namespace longship::collective {
 namespace {
 
-std::span<std::byte> bytes_of(const Values& values, Range range) {
-  const std::size_t width = size_of(values.type);
-  return {values.data + range.begin * width, range.size() * width};
-}
+// Up to here another message costs more than to send and reduce all of it.
+constexpr std::size_t exchanged_whole_up_to = 4 * 1024;
 
 }  // namespace
 
