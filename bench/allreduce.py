@@ -8,6 +8,7 @@ has its tensors in shared memory and does nothing but add. Python is measured fr
 Horovod over MPI with mpi_yield_when_idle. Ours has its tensors in longship's memory ("ours") or anywhere ("private").
 """
 import json
+import os
 
 import lib_peers as peers
 from lib import Bench
@@ -58,7 +59,8 @@ class Parties:
         if "openmpi" in self.mpi:
             runs["Open MPI"] = lambda: self.c(*peers.mpirun("openmpi", ranks, self.mpi["openmpi"], tuned=False))
             runs["Open MPI tuned"] = lambda: self.c(*peers.mpirun("openmpi", ranks, self.mpi["openmpi"]))
-        if "mpich" in self.mpi:
+        # Before all others it would never let its own ranks run, where they share a core.
+        if "mpich" in self.mpi and not (self.first and ranks > len(os.sched_getaffinity(0))):
             runs["MPICH"] = lambda: self.c(*peers.mpirun("mpich", ranks, self.mpi["mpich"]))
         return runs
 

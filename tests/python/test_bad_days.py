@@ -88,6 +88,7 @@ print("done", flush=True)
 
 def test_a_limit_of_files_is_an_error_that_names_it_and_training_goes_on(ranks):
     script = LIBRARY + """
+import resource
 assert c.longship_init() == 0, error()
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
 assert c.longship_memory_new(ctypes.c_size_t(16 << 20)) is None
