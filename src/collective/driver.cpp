@@ -16,6 +16,8 @@ namespace {
 // A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
+// Another rank may have been put on this core, whatever the launcher says.
+constexpr unsigned rounds_before_yield = 20;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;
@@ -147,7 +149,7 @@ void Driver::sit_until_finished(Handle handle, std::unique_lock<std::mutex>& sea
     if (moved) {
       idle = 0;
     } else if (++idle < spins) {
-      crowded_ ? static_cast<void>(::sched_yield()) : relax();
+      crowded_ || idle > rounds_before_yield ? static_cast<void>(::sched_yield()) : relax();
     } else if (rest()) {
       idle = 0;
       ++sleepers_;

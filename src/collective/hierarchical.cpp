@@ -38,8 +38,9 @@ Schedule hierarchical_allreduce(Transport& transport, Segment* segment, std::vec
   const std::vector<int> leaders = lowest_ranks(nodes);
   const Op inner = op == Op::average ? Op::sum : op;  // the average is of all ranks, not of each node's
 
-  if (segment != nullptr) {
-    Schedule within = direct_allreduce(*segment, {values}, inner);
+  if (node.size() > 1) {  // a site's MPI has no segment of ours, and its own shared memory
+    Schedule within = segment != nullptr ? direct_allreduce(*segment, {values}, inner)
+                                         : halving_doubling_allreduce(node, tag, values, inner);
     while (!within.step()) co_await pause;
   }
   const std::span<std::byte> bytes(values.data, values.count * size_of(values.type));

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "mpi_library.h"
@@ -17,7 +18,7 @@ int usable_cores() {
 
 // Ranks bound to cores of their own each see few; ranks that share all cores see them all.
 bool is_crowded(int local_size) {
-  return usable_cores() > 1 && local_size > usable_cores();
+  return local_size > ::sysconf(_SC_NPROCESSORS_ONLN) || (usable_cores() > 1 && local_size > usable_cores());
 }
 
 }  // namespace
