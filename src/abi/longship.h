@@ -142,6 +142,12 @@ LONGSHIP_API int longship_allreduce(const char* name, void* data, size_t count, 
 LONGSHIP_API int longship_broadcast(const char* name, void* data, size_t count, int type, int root);
 LONGSHIP_API int longship_barrier(const char* name);
 
+/* Memory that the ranks of this node share: what lies in it is reduced in place, without copies. Full of
+ * zeros, and from the start of a page on. It stays until it is freed, also after longship_shutdown. NULL, and
+ * a text in longship_last_error, if a limit stands against it. */
+LONGSHIP_API void* longship_memory_new(size_t bytes);
+LONGSHIP_API int longship_memory_free(void* memory); /* not while an operation uses it */
+
 /* The time as spans take it, in nanoseconds. */
 LONGSHIP_API int64_t longship_now(void);
 /* For the report: this thread was busy with that, and what the script measured at the end of a step. Without

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/paths.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -150,7 +151,7 @@ void print_json(const store::Image& image, const Words& words, const std::vector
 
 // What is not in the store, and so has no record, is looked at now.
 store::Image image_of(const std::string& word) {
-  if (!job::is_path(word)) return store::Store().find(word);
+  if (!is_path(word)) return store::Store().find(word);
   store::Image image;
   image.name = word;
   image.facts = image::look_at(choose_image(word).root);

@@ -19,13 +19,15 @@
 #include <vector>
 
 #include "engine.h"
+#include "shortcut.h"
 
 namespace longship::collective {
 
 class Driver {
  public:
   // `crowded`: there are more ranks on this node than cores, so that whoever spins must let others run.
-  Driver(Transport& transport, Engine& engine, bool crowded);
+  // `shortcut`: for those who wait; null if there is none.
+  Driver(Transport& transport, Engine& engine, bool crowded, Shortcut* shortcut = nullptr);
   ~Driver();  // stops the thread; leaves first, if leave() was not called
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -58,6 +60,8 @@ class Driver {
   Transport& transport_;
   Engine& engine_;
   bool crowded_;
+  Shortcut* shortcut_;
+  std::atomic<std::uint64_t> nan_on_shortcut_ = 0;  // results that went the short way
   std::mutex seat_;
   std::condition_variable progress_;  // something moved, and there are sleepers
   int sleepers_ = 0;

@@ -19,7 +19,7 @@
 
 #include "agreement.h"
 #include "base/clock.h"
-#include "post.h"
+#include "postman.h"
 #include "record/writer.h"
 #include "task.h"
 #include "transport.h"
@@ -105,7 +105,7 @@ class Engine {
   Transport& transport_;
   Options options_;
   record::Writer* writer_;
-  Post post_;
+  Postman post_;
   std::optional<Agreement> agreement_;  // on rank 0
   std::map<int, Circle> circles_;       // the process sets that this rank belongs to
 

@@ -276,17 +276,15 @@ class Search {
       Fd link = connect_abstract(lowest.meeting_point);
       if (!same_user(link.get())) throw Error("rank {} belongs to another user", lowest.rank);
       greet(link.get(), secret_, encoded_place(own_), later());
-      auto received = receive_descriptors(link.get(), count + 1);
-      descriptors.memory = std::move(received.front());
-      for (std::size_t i = 1; i < received.size(); ++i) descriptors.bells.push_back(std::move(received[i]));
+      descriptors =
+          Segment::Descriptors::from(receive_descriptors(link.get(), Segment::Descriptors::count(count)));
       wiring.links.front() = std::move(link);
     }
     wiring.segment = std::make_unique<Segment>(std::move(descriptors), local_rank);
   }
 
   void hand_out(Wiring& wiring, const Segment::Descriptors& descriptors) {
-    std::vector<int> numbers = {descriptors.memory.get()};
-    for (const auto& bell : descriptors.bells) numbers.push_back(bell.get());
+    const std::vector<int> numbers = descriptors.numbers();
     Porter porter(std::move(node_listener_), secret_);
     for (std::size_t missing = wiring.links.size() - 1; missing > 0;) {
       auto guest = next_guest(porter);

@@ -9,22 +9,14 @@
 #include <vector>
 
 #include "element.h"
-#include "layout.h"
+#include "pieces.h"
 #include "schedule.h"
 #include "segment.h"
 #include "transport.h"
 
 namespace longship::collective {
 
-// A tensor, or several of one type that are reduced as if they were one.
-struct Values {
-  Type type = Type::f32;
-  std::byte* data = nullptr;
-  std::size_t count = 0;
-};
-using Pieces = std::vector<Values>;
-
-// Reduced in place, through the stages of a Segment and without messages; the fastest within a node.
+// Without messages, in the memory that the ranks of a node share (direct.h); the fastest within a node.
 [[nodiscard]] Schedule direct_allreduce(Segment& segment, Pieces pieces, Op op);
 
 // Around a ring in 2 (n - 1) steps: least bytes per rank, many steps; for large tensors between nodes.

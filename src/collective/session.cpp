@@ -33,7 +33,12 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   }
   transport_ = std::make_unique<StreamTransport>(std::move(meeting.wiring));
   engine_ = std::make_unique<Engine>(*transport_, transport_->common_segment(), options, writer_.get());
-  driver_ = std::make_unique<Driver>(*transport_, *engine_, is_crowded(local_size_));
+  // What goes the short way is not seen by the engine, which records.
+  const bool crowded = is_crowded(local_size_);
+  if (transport_->common_segment() != nullptr && !writer_)
+    shortcut_ =
+        std::make_unique<Shortcut>(*transport_->common_segment(), crowded, Shortcut::usual_patience(crowded));
+  driver_ = std::make_unique<Driver>(*transport_, *engine_, crowded, shortcut_.get());
 }
 
 Session::~Session() {

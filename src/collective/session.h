@@ -27,6 +27,8 @@ class Session {
   // This rank's node among all of them.
   [[nodiscard]] int node() const { return nodes_[static_cast<std::size_t>(world_.rank)]; }
   [[nodiscard]] int node_count() const { return 1 + *std::max_element(nodes_.begin(), nodes_.end()); }
+  // Of this node; null if this rank is alone there.
+  [[nodiscard]] Segment* segment() { return transport_->segment(); }
   [[nodiscard]] Driver& driver() { return *driver_; }
   [[nodiscard]] record::Writer* writer() { return writer_.get(); }  // null if nothing is recorded
 
@@ -37,6 +39,7 @@ class Session {
   std::unique_ptr<record::Writer> writer_;
   std::unique_ptr<StreamTransport> transport_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Shortcut> shortcut_;
   std::unique_ptr<Driver> driver_;
 };
 

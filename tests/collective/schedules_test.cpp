@@ -97,7 +97,7 @@ class AllreduceTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
-  const std::size_t slot = Segment::slot_bytes / sizeof(float);
+  const std::size_t slot = Lane::slot_bytes / sizeof(float);
   for (const int size : rank_counts)
     check(size, Type::f32, Op::sum,
           {0, 1, 2, 3, 7, 64, 1009, 4096, 4097, slot - 1, slot, slot + 1, 5 * slot + 13});

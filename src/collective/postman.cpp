@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "post.h"
+#include "postman.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr Tag decision_tag = 1;
 
 }  // namespace
 
-Post::Post(Transport& transport) : transport_(transport) {
+Postman::Postman(Transport& transport) : transport_(transport) {
   if (transport_.rank() == 0)
     for (int peer = 1; peer < transport_.size(); ++peer) incoming_.emplace_back().from = peer;
   else
@@ -19,16 +19,16 @@ Post::Post(Transport& transport) : transport_(transport) {
   for (auto& incoming : incoming_) listen(incoming);
 }
 
-void Post::report(const Report& report) {
+void Postman::report(const Report& report) {
   const int first[] = {0};
   send(first, report_tag, encoded(report));
 }
 
-void Post::tell(std::span<const int> ranks, const Decision& decision) {
+void Postman::tell(std::span<const int> ranks, const Decision& decision) {
   send(ranks, decision_tag, encoded(decision));
 }
 
-void Post::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {
+void Postman::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {
   auto& message = outgoing_.emplace_back();
   message.bytes = std::move(bytes);
   for (const int rank : ranks)
@@ -36,7 +36,7 @@ void Post::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> byte
       transport_.send(rank, tag, message.bytes, message.completions.emplace_back());
 }
 
-bool Post::forget_sent() {
+bool Postman::forget_sent() {
   const auto is_sent = [](const Outgoing& message) {
     return std::all_of(message.completions.begin(), message.completions.end(),
                        [](const auto& one) { return one.done; });
@@ -46,7 +46,7 @@ bool Post::forget_sent() {
   return moved;
 }
 
-void Post::listen(Incoming& incoming) {
+void Postman::listen(Incoming& incoming) {
   incoming.buffer.resize(longest_message + static_cast<std::size_t>(transport_.size()) * said_per_rank);
   incoming.completion = {};
   transport_.receive(incoming.from, transport_.rank() == 0 ? report_tag : decision_tag, incoming.buffer,

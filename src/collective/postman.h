@@ -10,9 +10,9 @@
 
 namespace longship::collective {
 
-class Post {
+class Postman {
  public:
-  explicit Post(Transport& transport);
+  explicit Postman(Transport& transport);
 
   void report(const Report& report);
   void tell(std::span<const int> ranks, const Decision& decision);  // by rank 0, itself left out
