@@ -21,7 +21,26 @@ static char library[MPI_MAX_LIBRARY_VERSION_STRING];
     if (code != MPI_SUCCESS) return code; \
   } while (0)
 
-static int start(int threads, int* rank, int* size, int* local_rank, int* local_size) {
+/* Nodes are counted by their first ranks. */
+static int find_node(struct longship_mpi_place* place) {
+  MPI_Comm node, first;
+  CHECKED(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &node));
+  CHECKED(MPI_Comm_rank(node, &place->local_rank));
+  CHECKED(MPI_Comm_size(node, &place->local_size));
+  CHECKED(MPI_Comm_split(all, place->local_rank == 0 ? 0 : MPI_UNDEFINED, place->rank, &first));
+  int told[2] = {0, 1};
+  if (first != MPI_COMM_NULL) {
+    CHECKED(MPI_Comm_rank(first, &told[0]));
+    CHECKED(MPI_Comm_size(first, &told[1]));
+    CHECKED(MPI_Comm_free(&first));
+  }
+  CHECKED(MPI_Bcast(told, 2, MPI_INT, 0, node));
+  place->node = told[0];
+  place->nodes = told[1];
+  return MPI_Comm_free(&node);
+}
+
+static int start(int threads, struct longship_mpi_place* place) {
   const int wanted = threads ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
   int begun, given = MPI_THREAD_SINGLE, length;
   CHECKED(MPI_Initialized(&begun));
@@ -33,13 +52,9 @@ static int start(int threads, int* rank, int* size, int* local_rank, int* local_
   if (given < wanted) return MPI_ERR_OTHER;
   CHECKED(MPI_Comm_dup(MPI_COMM_WORLD, &all));
   CHECKED(MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN));
-  CHECKED(MPI_Comm_rank(all, rank));
-  CHECKED(MPI_Comm_size(all, size));
-  MPI_Comm node;
-  CHECKED(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, *rank, MPI_INFO_NULL, &node));
-  CHECKED(MPI_Comm_rank(node, local_rank));
-  CHECKED(MPI_Comm_size(node, local_size));
-  CHECKED(MPI_Comm_free(&node));
+  CHECKED(MPI_Comm_rank(all, &place->rank));
+  CHECKED(MPI_Comm_size(all, &place->size));
+  CHECKED(find_node(place));
   return MPI_Get_library_version(library, &length);
 }
 
