@@ -38,7 +38,7 @@ class _Waiter:
 
 
 _waiter: Optional[_Waiter] = None
-_Bucket = getattr(torch.distributed, "GradBucket", Any)  # a torch without torch.distributed has no DDP either
+_Bucket: Any = getattr(torch.distributed, "GradBucket", Any)  # a torch without torch.distributed has no DDP either
 
 
 def ddp_hook(state: Any, bucket: _Bucket) -> torch.futures.Future[torch.Tensor]:  # type: ignore[valid-type]
