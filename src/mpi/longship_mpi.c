@@ -11,7 +11,8 @@ struct longship_mpi_request {
   int done;
 };
 
-static MPI_Comm all = MPI_COMM_NULL;
+static MPI_Comm all = MPI_COMM_NULL;     /* of our own, from start to stop */
+static MPI_Comm current = MPI_COMM_NULL; /* from open to close */
 static int ours; /* MPI was begun by us, and so we end it */
 static char library[MPI_MAX_LIBRARY_VERSION_STRING];
 
@@ -63,6 +64,15 @@ static int stop(void) {
   return ours ? MPI_Finalize() : MPI_SUCCESS;
 }
 
+static int open(void) {
+  CHECKED(MPI_Comm_dup(all, &current));
+  return MPI_Comm_set_errhandler(current, MPI_ERRORS_RETURN);
+}
+
+static int close(void) {
+  return MPI_Comm_free(&current);
+}
+
 static int begun(int code, struct longship_mpi_request* made, struct longship_mpi_request** request) {
   if (code == MPI_SUCCESS)
     *request = made;
@@ -74,14 +84,14 @@ static int begun(int code, struct longship_mpi_request* made, struct longship_mp
 static int send(int to, int tag, const void* data, size_t bytes, struct longship_mpi_request** request) {
   struct longship_mpi_request* const made = calloc(1, sizeof *made);
   if (made == NULL) return MPI_ERR_NO_MEM;
-  return begun(MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, all, &made->request), made, request);
+  return begun(MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, current, &made->request), made, request);
 }
 
 static int receive(int from, int tag, void* data, size_t bytes, struct longship_mpi_request** request) {
   struct longship_mpi_request* const made = calloc(1, sizeof *made);
   if (made == NULL) return MPI_ERR_NO_MEM;
   const int source = from == LONGSHIP_MPI_ANY ? MPI_ANY_SOURCE : from;
-  return begun(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, all, &made->request), made, request);
+  return begun(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, current, &made->request), made, request);
 }
 
 static int test(struct longship_mpi_request* request, int* done, int* from, size_t* bytes) {
@@ -136,6 +146,6 @@ static void text(int code, char* words, size_t bytes) {
 
 __attribute__((visibility("default"))) const struct longship_mpi_calls* longship_mpi(void) {
   static const struct longship_mpi_calls calls = {
-      LONGSHIP_MPI_VERSION, library, start, stop, send, receive, test, wait_any, forget, text};
+      LONGSHIP_MPI_VERSION, library, start, stop, open, close, send, receive, test, wait_any, forget, text};
   return &calls;
 }
