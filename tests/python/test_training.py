@@ -139,6 +139,12 @@ names = {p: n for n, p in model.named_parameters()}
 order = [names[p] for bucket in reduction._buckets for p in bucket.parameters]
 assert order[-1].startswith("0.") and order[0].startswith("4."), order  # the last layer's come first
 where = {p: p.grad.data_ptr() for p in model.parameters()}
+def mapping_of(address):
+    for line in open("/proc/self/maps"):
+        begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if begin <= address < end:
+            return line
+assert all("memfd" in mapping_of(address) for address in where.values()), "not in memory that ranks share"
 for zero in (True, False):
     optimizer.zero_grad(set_to_none=zero)
     if zero:
@@ -176,6 +182,16 @@ for as_dense in (False, True):
         optimizer.step(); plain.step()
         assert table.weight.grad.is_sparse != as_dense
     same(table.weight, reference[0].weight); same(layer.weight, reference[1].weight)
+
+# Two optimisers whose gradients come from one backward pass, as in a GAN
+first, second = new_model(), torch.nn.Linear(3, 1)
+optimizers = [hvd.DistributedOptimizer(torch.optim.SGD(one.parameters(), lr=0.1), one.named_parameters()) for one in (first, second)]
+for _ in range(3):
+    second(first(data[rank::size])).sum().backward()
+    for optimizer in reversed(optimizers):
+        optimizer.step()
+        optimizer.zero_grad()
+equal_on_all(first); equal_on_all(second)
 
 # Batch normalisation as one process does it with the whole batch
 torch.manual_seed(4)

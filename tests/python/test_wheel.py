@@ -22,8 +22,8 @@ def test_pip_installs_a_wheel_that_carries_the_library(tmp_path):
         LONGSHIP_LIBRARY=str(BOX_SIDE / "liblongship.so"))
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.startswith("longship-0.1.0-py3-none-manylinux_2_28_")
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    run(tmp_path / "venv" / "bin" / "pip", "install", "--no-index", wheel)
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    run(sys.executable, "-m", "pip", "--python", tmp_path / "venv" / "bin" / "python", "install", "--no-index", wheel)
     script = """
 import longship, longship.checkpoint, longship.horovod, pathlib
 from longship._library import library

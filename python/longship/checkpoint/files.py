@@ -7,7 +7,7 @@ import json
 import os
 import re
 import uuid
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 VERSION = 2
 _MANIFEST = re.compile(r"step-(\d{12})\.json")

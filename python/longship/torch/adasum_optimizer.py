@@ -5,7 +5,8 @@ Maleki et al., Scaling distributed training with adaptive summation, 2020.
 """
 from __future__ import annotations
 
-from typing import Any, Dict
+import contextlib
+from typing import Any, ContextManager, Dict
 
 import torch
 
@@ -19,14 +20,16 @@ class _Adasum:
 
     _names: Dict[torch.Tensor, str]
     _compression: Any
-    _passes: int
     _process_set: ProcessSet
 
     def set_backward_passes_per_step(self, passes: int) -> None:
-        self._passes = passes
+        """Any number will do: gradients add up by themselves, and the ranks meet in ``step``."""
 
     def synchronize(self) -> None:
-        """Nothing to wait for: the ranks meet in ``step``."""
+        """Nothing to wait for before ``step``."""
+
+    def skip_synchronize(self) -> ContextManager[None]:
+        return contextlib.nullcontext()
 
     def step(self, closure: Any = None) -> Any:
         before = {parameter: parameter.detach().clone() for parameter in self._names}
@@ -49,12 +52,11 @@ def adasum_optimizer(
     optimizer: torch.optim.Optimizer,
     names: Dict[torch.Tensor, str],
     compression: Any,
-    passes: int,
     process_set: ProcessSet,
 ) -> torch.optim.Optimizer:
     """Makes the optimiser one of these."""
     kind = type(optimizer)
     optimizer.__class__ = type(kind.__name__, (_Adasum, kind), {})
-    for name, value in (("names", names), ("compression", compression), ("passes", passes), ("process_set", process_set)):
+    for name, value in (("names", names), ("compression", compression), ("process_set", process_set)):
         setattr(optimizer, f"_{name}", value)
     return optimizer

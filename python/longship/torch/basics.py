@@ -28,8 +28,11 @@ def init(
         raise LongshipError("init(comm=…) takes all ranks only: use add_process_set() for a part of them")
     usable, cores = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     torch.set_num_threads(threads_for(torch.get_num_threads(), usable, cores, local_size(), os.environ))
-    if process_sets is not None and process_sets != "dynamic":
-        for one in process_sets:
+    if isinstance(process_sets, str):
+        if process_sets != "dynamic":
+            raise ValueError(f'init(process_sets={process_sets!r}): a list of ProcessSet, or "dynamic"')
+    else:
+        for one in process_sets or ():
             sets.add_process_set(one)
 
 

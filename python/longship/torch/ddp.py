@@ -4,13 +4,13 @@
     model = DistributedDataParallel(model)
     model.register_comm_hook(None, longship.torch.ddp_hook)
 """
-from __future__ import annotations
-
+# DistributedDataParallel looks at the annotations of its hooks, so they cannot be strings here.
 import queue
 import threading
 from typing import Any, Optional, Tuple
 
 import torch
+import torch.distributed
 
 from .allreduce import Average, allreduce_async_
 from .compression import Compression
@@ -38,9 +38,10 @@ class _Waiter:
 
 
 _waiter: Optional[_Waiter] = None
+_Bucket: Any = getattr(torch.distributed, "GradBucket", Any)  # a torch without torch.distributed has no DDP either
 
 
-def ddp_hook(state: Any, bucket: Any) -> torch.futures.Future:
+def ddp_hook(state: Any, bucket: _Bucket) -> torch.futures.Future[torch.Tensor]:  # type: ignore[valid-type]
     """A communication hook: the average of each bucket over all ranks. ``state``: None, or one of :class:`Compression`."""
     global _waiter
     if _waiter is None:

@@ -29,7 +29,12 @@ def called(kind: str, name: Optional[str], process_set: ProcessSet) -> str:
     """The name that was given; without one, calls of a kind are counted in each process set."""
     if name is not None:
         return name
-    return f"noname.{next(_counters.setdefault((kind, number_of(process_set)), itertools.count(1)))}"
+    return f"noname.{numbered(kind, process_set)}"
+
+
+def numbered(kind: str, process_set: ProcessSet) -> int:
+    """1, 2, …: the same on all ranks of the set that do the same things."""
+    return next(_counters.setdefault((kind, number_of(process_set)), itertools.count(1)))
 
 
 def named(kind: str, name: Optional[str], process_set: ProcessSet) -> str:

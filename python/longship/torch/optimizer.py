@@ -82,7 +82,7 @@ def DistributedOptimizer(
     passes = _checked_passes(backward_passes_per_step)
     names = names_of(optimizer, named_parameters)
     if op == Adasum:
-        return adasum_optimizer(optimizer, names, compression, passes, process_set)
+        return adasum_optimizer(optimizer, names, compression, process_set)
     how = How(op, 1 / gradient_predivide_factor, gradient_predivide_factor, process_set)
     grouped = _checked_groups(groups if groups is not None else num_groups, names)
     kind = type(optimizer)

@@ -12,7 +12,7 @@ import torch
 
 from .._library import LongshipError
 from .buckets import Bucket, bytes_per_bucket, plan
-from .handles import synchronize
+from .handles import numbered, synchronize
 from .reducers import How, Reducer, Rounds
 from .sparse import sparse_allreduce_async
 from .state import allgather_object
@@ -35,6 +35,7 @@ class Reduction:
         self._how = how
         self._passes = passes
         self._groups = groups
+        self._label = f"gradients.{numbered('optimizer', how.process_set)}"  # a script may have several, as for a GAN
         self._sparse_as_dense = sparse_as_dense
         self._sparse: Dict[torch.Tensor, None] = {}  # found to be so; ordered
         self._learnt: List[torch.Tensor] = []
@@ -140,7 +141,7 @@ class Reduction:
             row = parameter.shape[1:]
             empty = torch.empty((1, 0), dtype=torch.int64), torch.empty((0, *row), dtype=parameter.dtype)
             gradient = torch.sparse_coo_tensor(*empty, parameter.shape)
-        name = f"gradient.{self._names[parameter]}"
+        name = f"{self._label}.{self._names[parameter]}"
         self._sparse_on_their_way[parameter] = sparse_allreduce_async(
             gradient.detach(), name, self._how.op, self._how.process_set
         )
@@ -169,7 +170,7 @@ class Reduction:
         """Makes the buckets anew, in the order in which gradients came on rank 0, without those that are sparse."""
         known = {name: parameter for parameter, name in self._names.items()}
         mine = [self._names[one] for one in self._learnt], [self._names[one] for one in self._sparse]
-        everybody = allgather_object(mine, "order_of_gradients", self._how.process_set)
+        everybody = allgather_object(mine, f"{self._label}.order", self._how.process_set)
         for _, sparse in everybody:
             self._sparse.update((known[name], None) for name in sparse)
         self._learning = False
@@ -182,7 +183,7 @@ class Reduction:
     def _build(self, order: Sequence[torch.Tensor], prefix: str) -> None:
         planned = plan(order, bytes_per_bucket(), self._reducer.alone, self._groups)
         self._buckets = [
-            Bucket(f"gradients.{prefix}{number}", parameters, len(parameters) == 1 and self._reducer.alone(parameters[0]))
+            Bucket(f"{self._label}.{prefix}{number}", parameters, len(parameters) == 1 and self._reducer.alone(parameters[0]))
             for number, parameters in enumerate(planned)
         ]
         self._bucket_of = {parameter: bucket for bucket in self._buckets for parameter in bucket.parameters}

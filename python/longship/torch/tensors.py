@@ -19,10 +19,12 @@ _TYPES = {
     torch.bool: abi.BOOL,
 }
 
+_CPU = torch.device("cpu")
+
 
 def type_of(tensor: torch.Tensor) -> int:
     """The library's number for its elements; an error says what cannot be communicated."""
-    if tensor.device.type != "cpu":
+    if tensor.device != _CPU:
         raise LongshipError(f"a tensor on {tensor.device}: only tensors in main memory can be communicated")
     try:
         return _TYPES[tensor.dtype]
@@ -38,6 +40,8 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
     """Its elements one after the other: itself, or a copy if they are not."""
+    if tensor.layout is torch.strided and tensor.is_contiguous():
+        return tensor
     return _dense(tensor).detach().contiguous()
 
 
@@ -48,7 +52,7 @@ def copied(tensor: torch.Tensor) -> torch.Tensor:
 
 def put_back(working: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     """The library worked on a copy if the tensor was not contiguous."""
-    if working.data_ptr() != result.data_ptr():
+    if working is not result:
         with torch.no_grad():
             result.copy_(working)
     return result

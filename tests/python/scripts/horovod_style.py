@@ -46,7 +46,15 @@ def main():
         gradient_predivide_factor=1.0,
     )
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.9)
-    losses = []
+
+    def loss_of_all():
+        model.eval()
+        with torch.no_grad():
+            loss = F.cross_entropy(model(data), dataset.tensors[1]).item()
+        model.train()
+        return loss
+
+    losses = [metric_average(loss_of_all(), "first_loss")]
     for epoch in range(args.epochs):
         sampler.set_epoch(epoch)
         for batch, target in loader:
@@ -61,7 +69,7 @@ def main():
             else:
                 optimizer.step()
         scheduler.step()
-        losses.append(metric_average(loss.item(), "avg_loss"))
+        losses.append(metric_average(loss_of_all(), "avg_loss"))
     hvd.join()
     if hvd.rank() == 0:
         print(f"losses {losses[0]:.3f} {losses[-1]:.3f} ranks {hvd.size()}")
