@@ -8,7 +8,6 @@ ratio is nearer to 1 than native runs are to each other. Free memory is what the
 the training; beside it stands what the process itself has that cannot be dropped.
 """
 import json
-import math
 import os
 import shutil
 import statistics
@@ -18,42 +17,9 @@ import tempfile
 from pathlib import Path
 
 BATCH, SIDE, WARM_UP = 8, 32, 3
-BLOCKS = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
-STUDENT = {14: 2.145, 19: 2.093, 24: 2.064, 29: 2.045, 39: 2.023, 59: 2.001}  # two-sided 95 %, by degrees of freedom
 
 
 # --- what is measured: runs inside and outside
-
-
-def resnet(depth):
-    """He and others, "Deep Residual Learning for Image Recognition": basic blocks for 18 layers, bottlenecks for 50."""
-    import torch
-
-    def convolution(into, out, size, stride=1):
-        return torch.nn.Sequential(torch.nn.Conv2d(into, out, size, stride, size // 2, bias=False), torch.nn.BatchNorm2d(out))
-
-    class Block(torch.nn.Module):
-        def __init__(self, into, width, stride):
-            super().__init__()
-            out = width if depth == 18 else width * 4
-            relu = torch.nn.ReLU(inplace=True)
-            if depth == 18:
-                self.path = torch.nn.Sequential(convolution(into, width, 3, stride), relu, convolution(width, out, 3))
-            else:
-                self.path = torch.nn.Sequential(convolution(into, width, 1), relu, convolution(width, width, 3, stride), relu,
-                                                convolution(width, out, 1))
-            self.short = torch.nn.Identity() if (into, stride) == (out, 1) else convolution(into, out, 1, stride)
-
-        def forward(self, x):
-            return torch.relu(self.path(x) + self.short(x))
-
-    layers, into = [convolution(3, 64, 7, 2), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(3, 2, 1)], 64
-    for stage, count in enumerate(BLOCKS[depth]):
-        for number in range(count):
-            width = 64 << stage
-            layers.append(Block(into, width, 2 if stage > 0 and number == 0 else 1))
-            into = width if depth == 18 else width * 4
-    return torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(into, 1000))
 
 
 def megabytes(file, name):
@@ -68,6 +34,7 @@ def train(depth, steps):
     import time
 
     import torch
+    from model import resnet  # that of examples/resnet, put beside this file
     torch.manual_seed(1)
     torch.set_num_threads(1)  # as a rank that shares the node with others; more would measure how busy the machine is
     model = resnet(depth)
@@ -107,16 +74,8 @@ def take_turns(boxed, native, pairs):
     return results
 
 
-def interval(ratios):
-    """Mean and 95 % interval of ratios, which are distributed as logarithms."""
-    logs = [math.log(ratio) for ratio in ratios]
-    known = max((freedom for freedom in STUDENT if freedom <= len(logs) - 1), default=14)
-    reach = STUDENT[known] * statistics.stdev(logs) / math.sqrt(len(logs))
-    mean = statistics.fmean(logs)
-    return tuple(math.exp(value) for value in (mean, mean - reach, mean + reach))
-
-
 def compare(bench, name, unit, key, results):
+    from lib import interval
     boxed, native = ([run[key] for run in results[who]] for who in ("boxed", "native"))
     ratio, low, high = interval([ours / theirs for ours, theirs in zip(boxed, native, strict=True)])
     noise = statistics.stdev(native) / statistics.fmean(native)
@@ -134,7 +93,7 @@ def main():
 
     def options(parser):
         parser.add_argument("--pairs", type=int, default=15, help="of runs, boxed and native")
-        parser.add_argument("--depth", type=int, choices=BLOCKS, default=18, help="layers of the ResNet")
+        parser.add_argument("--depth", type=int, choices=(18, 50), default=18, help="layers of the ResNet")
         parser.add_argument("--steps", type=int, default=10, help="of training that are timed in a run")
     bench = Bench(__doc__, options)
     if bench.options.pairs < 15:
@@ -161,6 +120,7 @@ def main():
         open_to_user(scratch)
         script = scratch / "train.py"
         shutil.copyfile(__file__, script)
+        shutil.copyfile(REPOSITORY / "examples" / "resnet" / "model.py", scratch / "model.py")
         small, mine = str(give_program_to_user(longship, scratch)), link_for_user(image, scratch)
         as_user(lambda: work(small, mine, script))
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "store/store.h"
 
@@ -11,7 +12,7 @@ namespace longship::cli {
 namespace fs = std::filesystem;
 
 ChosenImage choose_image(const std::string& word) {
-  if (word.starts_with('/') || word.starts_with('.')) {
+  if (is_path(word)) {
     std::error_code problem;
     if (!fs::exists(word, problem))
       throw Error("there is no image {}: no such file or directory", printable(word));

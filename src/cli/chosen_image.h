@@ -15,7 +15,7 @@ struct ChosenImage {
   store::Facts facts;
 };
 
-// A word with a slash at its beginning, or a dot, is a path. An Error that tells what there is, if it is not
+// A path is one as in a job file: "/x", "./x". An Error that tells what there is, if it is not
 // there.
 [[nodiscard]] ChosenImage choose_image(const std::string& word);
 

@@ -7,9 +7,8 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "numbers.h"
+#include "relax.h"
 
 namespace longship::collective {
 namespace {
@@ -23,18 +22,21 @@ constexpr unsigned background_spins = 200;
 // With more ranks than cores nobody gains by waiting on a core that the other needs.
 constexpr unsigned crowded_spins = 20;
 
-constexpr Duration longest_sleep = std::chrono::minutes(1);
+// So long must all wait until it may be a standstill: a message then costs nothing that counts.
+constexpr auto standstill_after = std::chrono::milliseconds(100);
 
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
+constexpr Duration longest_sleep = std::chrono::minutes(1);
 
 Instant now() {
   return std::chrono::steady_clock::now();
+}
+
+// Whatever is as simple as this; what is refused, the engine says.
+bool may_take_shortcut(const Announcement& what) {
+  const bool plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
+                     what.op != Op::adasum && what.type != Type::boolean;
+  return plain && (what.kind == Kind::allreduce || what.kind == Kind::barrier) && !what.name.empty() &&
+         what.name.size() <= longest_name;
 }
 
 // Signals are the training process's own business: ours never runs its handlers.
@@ -53,10 +55,35 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
+// Something that ends with the calling thread.
+std::weak_ptr<const char> life_of_this_thread() {
+  thread_local const std::shared_ptr<const char> life = std::make_shared<char>();
+  return life;
+}
+
 }  // namespace
 
-Driver::Driver(Transport& transport, Engine& engine, bool crowded)
-    : transport_(transport), engine_(engine), crowded_(crowded) {
+// A thread while it waits. It holds the seat at both ends.
+class Driver::Wait {
+ public:
+  Wait(Driver& driver, Handle handle) : driver_(driver), handle_(handle) {
+    driver_.remember_this_thread();
+    driver_.awaited_.push_back(handle);
+  }
+  ~Wait() {
+    driver_.awaited_.erase(std::find(driver_.awaited_.begin(), driver_.awaited_.end(), handle_));
+    driver_.engine_.stand_still({});
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+ private:
+  Driver& driver_;
+  Handle handle_;
+};
+
+Driver::Driver(Transport& transport, Engine& engine, bool crowded, Shortcut* shortcut)
+    : transport_(transport), engine_(engine), crowded_(crowded), shortcut_(shortcut) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { background(); });
   ::pthread_setname_np(thread_.native_handle(), "longship");
@@ -85,15 +112,29 @@ bool Driver::finished(Handle handle) {
 }
 
 Result Driver::run(Request request) {
+  if (shortcut_ != nullptr && may_take_shortcut(request.what) && shortcut_->run(request.what, request.data)) {
+    if (count_nan(request.what.type, request.data, request.what.count) > 0) ++nan_on_shortcut_;
+    return {};
+  }
   return wait(engine_.submit(std::move(request), now()));
 }
 
 Result Driver::wait(Handle handle) {
   std::unique_lock seat(seat_);
+  {
+    const Wait waiting(*this, handle);
+    sit_until_finished(handle, seat);
+  }
+  Result result = engine_.take(handle);
+  while (!rest()) static_cast<void>(step());
+  return result;
+}
+
+void Driver::sit_until_finished(Handle handle, std::unique_lock<std::mutex>& seat) {
   const unsigned spins = crowded_ ? crowded_spins : caller_spins;
   for (unsigned idle = 0;;) {
     const bool moved = step();
-    if (engine_.finished(handle)) break;
+    if (engine_.finished(handle)) return;
     if (moved) {
       idle = 0;
     } else if (++idle < spins) {
@@ -101,13 +142,30 @@ Result Driver::wait(Handle handle) {
     } else if (rest()) {
       idle = 0;
       ++sleepers_;
-      progress_.wait(seat);
+      const bool nothing_moved = progress_.wait_for(seat, standstill_after) == std::cv_status::timeout;
       --sleepers_;
+      if (nothing_moved) tell_if_all_wait();
     }
   }
-  Result result = engine_.take(handle);
-  while (!rest()) static_cast<void>(step());
-  return result;
+}
+
+void Driver::remember_this_thread() {
+  const auto self = std::this_thread::get_id();
+  const auto known = std::find_if(waiters_.begin(), waiters_.end(),
+                                  [&](const Waiter& one) { return one.id == self && !one.life.expired(); });
+  if (known != waiters_.end()) return;
+  std::erase_if(waiters_, [](const Waiter& one) { return one.life.expired(); });
+  waiters_.push_back({self, life_of_this_thread()});
+}
+
+void Driver::tell_if_all_wait() {
+  std::erase_if(waiters_, [](const Waiter& one) { return one.life.expired(); });
+  if (awaited_.size() == waiters_.size()) engine_.stand_still(awaited_);
+}
+
+std::uint64_t Driver::reductions_with_nan() {
+  const std::lock_guard seat(seat_);
+  return engine_.reductions_with_nan() + nan_on_shortcut_;
 }
 
 void Driver::leave(Duration patience) {

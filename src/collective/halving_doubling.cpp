@@ -14,19 +14,6 @@ std::span<std::byte> bytes_of(const Values& values, Range range) {
   return {values.data + range.begin * width, range.size() * width};
 }
 
-struct Halves {
-  Range kept, given;
-};
-
-// At the distance of `bit`, the lower position keeps the lower half.
-Halves halve(Range range, int position, int bit) {
-  const std::size_t middle = range.begin + range.size() / 2;
-  const Range lower = {range.begin, middle};
-  const Range upper = {middle, range.end};
-  if ((position & bit) == 0) return {lower, upper};
-  return {upper, lower};
-}
-
 }  // namespace
 
 Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values, Op op) {

@@ -24,6 +24,7 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   Meeting meeting = meet(world_);
   local_rank_ = meeting.local_rank;
   local_size_ = meeting.local_size;
+  nodes_ = std::move(meeting.nodes);
   if (!record.empty()) {
     std::string problem;
     writer_ = record::Writer::open(record, {world_.rank, world_.size, local_rank_, world_.node}, &problem);
@@ -32,7 +33,12 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   }
   transport_ = std::make_unique<StreamTransport>(std::move(meeting.wiring));
   engine_ = std::make_unique<Engine>(*transport_, transport_->common_segment(), options, writer_.get());
-  driver_ = std::make_unique<Driver>(*transport_, *engine_, is_crowded(local_size_));
+  // What goes the short way is not seen by the engine, which records.
+  const bool crowded = is_crowded(local_size_);
+  if (transport_->common_segment() != nullptr && !writer_)
+    shortcut_ =
+        std::make_unique<Shortcut>(*transport_->common_segment(), crowded, Shortcut::usual_patience(crowded));
+  driver_ = std::make_unique<Driver>(*transport_, *engine_, crowded, shortcut_.get());
 }
 
 Session::~Session() {

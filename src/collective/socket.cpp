@@ -127,6 +127,18 @@ Fd connect_tcp(const std::string& host, int port, Instant until) {
   }
 }
 
+Fd try_connect_tcp(const std::string& host, int port, std::chrono::seconds patience) {
+  const auto addresses = resolve(host, port, 0);
+  Fd socket = make_socket(*addresses);
+  // On Linux the time limit of sending is that of connecting too.
+  const timeval limit = {patience.count(), 0}, none = {0, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::connect(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0)
+    throw Error::from_errno(errno == EINPROGRESS ? ETIMEDOUT : errno, "cannot connect to {}:{}", host, port);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+  return socket;
+}
+
 std::string own_address(int socket) {
   return numeric_address(socket, &::getsockname);
 }

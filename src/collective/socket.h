@@ -16,6 +16,8 @@ namespace longship::collective {
 
 // Tries again while nobody listens there, until the time is over.
 [[nodiscard]] Fd connect_tcp(const std::string& host, int port, Instant until);
+// Once, and not for longer than this: the address may lead nowhere.
+[[nodiscard]] Fd try_connect_tcp(const std::string& host, int port, std::chrono::seconds patience);
 [[nodiscard]] std::string own_address(int socket);  // of the interface that reaches the other end
 [[nodiscard]] std::string their_address(int socket);
 void set_no_delay(int socket);

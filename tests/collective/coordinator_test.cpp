@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collective/ranks.h"
+
 namespace longship::collective {
 namespace {
 
@@ -20,7 +22,7 @@ class CoordinatorTest : public testing::Test {
   }
 
   Instant now{};
-  Coordinator coordinator{3, {.fusion_bytes = 100, .patience = 10s}};
+  Coordinator coordinator{{0, 1, 2}, {.fusion_bytes = 100, .patience = 10s}};
 };
 
 TEST_F(CoordinatorTest, NothingIsDecidedUntilTheLastRankHasCome) {

@@ -24,6 +24,7 @@ std::vector<std::byte> values_of(Type type, std::size_t count, int rank) {
     };
     switch (type) {
       case Type::u8:
+      case Type::boolean:
         put(static_cast<std::uint8_t>(value));
         break;
       case Type::i8:
@@ -96,7 +97,7 @@ class AllreduceTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
-  const std::size_t slot = Segment::slot_bytes / sizeof(float);
+  const std::size_t slot = Lane::slot_bytes / sizeof(float);
   for (const int size : rank_counts)
     check(size, Type::f32, Op::sum,
           {0, 1, 2, 3, 7, 64, 1009, 4096, 4097, slot - 1, slot, slot + 1, 5 * slot + 13});
@@ -105,7 +106,7 @@ TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
 TEST_P(AllreduceTest, EveryTypeAndOperation) {
   for (const int size : {2, 3, 5})
     for (int type = 0; type < type_count; ++type)
-      for (int op = 0; op < op_count; ++op)
+      for (int op = 0; op < element_wise_ops; ++op)
         check(size, static_cast<Type>(type), static_cast<Op>(op), {1, 1000, 20011});
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A site's MPI, loaded and begun: for jobs that set LONGSHIP_TRANSPORT=mpi.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "mpi/longship_mpi.h"
+#include "world.h"
+
+namespace longship::collective {
+
+class MpiLibrary {
+ public:
+  // Loads the library behind which an MPI is, and begins MPI. An Error says which file, and what it lacks.
+  explicit MpiLibrary(const std::filesystem::path& file);
+  ~MpiLibrary();
+  MpiLibrary(const MpiLibrary&) = delete;
+  MpiLibrary& operator=(const MpiLibrary&) = delete;
+
+  [[nodiscard]] const longship_mpi_calls& calls() const { return *calls_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int local_rank() const { return local_rank_; }
+  [[nodiscard]] int local_size() const { return local_size_; }
+
+ private:
+  const longship_mpi_calls* calls_ = nullptr;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+};
+
+// Whether messages are to go through MPI: LONGSHIP_TRANSPORT, which is "own" or "mpi".
+[[nodiscard]] bool wants_mpi(const Lookup& variable);
+
+// Of which family the MPI is that started this process, "openmpi" or "mpich": LONGSHIP_MPI, or what its
+// launcher left in the environment.
+[[nodiscard]] std::string mpi_family(const Lookup& variable);
+
+// liblongship-mpi-FAMILY.so beside this library.
+[[nodiscard]] std::filesystem::path mpi_file(const std::string& family);
+
+}  // namespace longship::collective

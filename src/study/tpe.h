@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree-structured Parzen estimator (Bergstra et al. 2011; Watanabe 2023): one density for the good
+// trials, one for the rest; of some draws from the first the one is taken that is likeliest good.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "parzen.h"
+#include "sampler.h"
+#include "split.h"
+
+namespace longship::study {
+
+struct TpeSettings {
+  std::size_t startup = 10;      // trials that are random before it begins
+  std::size_t candidates = 24;   // draws
+  std::optional<bool> together;  // all common parameters at once; if not said: with one objective
+  bool avoid_running = true;     // "constant liar": running trials count as bad ones
+};
+
+class TpeSampler : public Sampler {
+ public:
+  TpeSampler(std::uint64_t seed, TpeSettings settings);
+  Plan plan(const History& history, TrialNumber number, std::span<const ParameterId> space) override;
+  double one(const History& history, TrialNumber number, ParameterId parameter) override;
+
+ private:
+  // Both densities over one set of parameters, and which trial is in which.
+  struct Estimator {
+    Parzen good, rest;
+    std::vector<Side> sides;
+  };
+  using Space = std::vector<ParameterId>;
+
+  Estimator& estimator(const History& history, const Space& space, TrialNumber asking);
+  std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number);
+  void move(const History& history, const Space& space, Estimator& estimator, std::size_t index,
+            Side to) const;
+
+  std::uint64_t seed_;
+  TpeSettings settings_;
+  Split split_;
+  std::map<Space, Estimator> estimators_;
+};
+
+}  // namespace longship::study

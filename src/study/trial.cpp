@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trial.h"
+
+#include <algorithm>
+
+namespace longship::study {
+
+const Assigned* find(const Point& point, ParameterId parameter) {
+  const auto found = std::find_if(point.begin(), point.end(),
+                                  [&](const Assigned& assigned) { return assigned.parameter == parameter; });
+  return found == point.end() ? nullptr : &*found;
+}
+
+double violation(const Trial& trial) {
+  double sum = 0;
+  for (const double constraint : trial.constraints) sum += std::max(0.0, constraint);
+  return sum;
+}
+
+}  // namespace longship::study
