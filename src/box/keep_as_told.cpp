@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The side of keeper_program.h that reads images.
+#include <array>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -23,13 +25,15 @@ int number_in(const std::string& word) {
 
 void keep_as_told(const std::vector<std::string>& words) {
   if (words.size() != 8) throw Error(Failure::usage, "{} is for Longship itself", keeper_word);
-  be_keeper();
-  Meeting meeting(words[0], words[1], {number_in(words[2]), number_in(words[3]), number_in(words[4])});
+  const std::array descriptors = {number_in(words[2]), number_in(words[3]), number_in(words[4])};
   const Fd image(number_in(words[5]));
-  { const SquashFs readable(image.get(), "image"); }  // who waits sees the socket close, and asks another way
   const auto ways = static_cast<unsigned>(number_in(words[6]));
+  const std::chrono::milliseconds linger(number_in(words[7]));
+  be_keeper();
+  Meeting meeting(words[0], words[1], descriptors);
+  { const SquashFs readable(image.get(), "image"); }  // who waits sees the socket close, and asks another way
   const Identity identity = identity_of(image.get(), {.kernel = (ways & 1U) != 0, .fuse = (ways & 2U) != 0});
-  keep_image(meeting, image.get(), identity, std::chrono::milliseconds(number_in(words[7])));
+  keep_image(meeting, image.get(), identity, linger);
 }
 
 }  // namespace longship::box
