@@ -11,7 +11,8 @@
 namespace longship::box {
 namespace {
 
-constexpr std::size_t most = 4;  // gifts that wait
+constexpr std::size_t most_waiting = 4;
+constexpr std::size_t enough = 64;
 
 }  // namespace
 
@@ -27,8 +28,9 @@ FusePush::~FusePush() {
 bool FusePush::wants(std::uint64_t file, std::uint64_t offset) {
   const std::scoped_lock lock(mutex_);
   const Given wanted = {file, offset};
-  if (gifts_.size() >= most || std::find(given_.begin(), given_.end(), wanted) != given_.end()) return false;
-  given_[next_++ % given_.size()] = wanted;
+  if (count_ >= enough || gifts_.size() >= most_waiting) return false;
+  if (std::find(given_.begin(), given_.end(), wanted) != given_.end()) return false;
+  given_[count_++ % given_.size()] = wanted;
   return true;
 }
 

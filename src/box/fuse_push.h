@@ -6,6 +6,9 @@
 // To give takes the lock of each page, and pages are locked while the kernel waits for their content from us.
 // So a thread of its own gives, and nobody who answers requests ever waits for it: what comes while it has
 // enough to do is left out.
+//
+// That pays while the first program starts, which waits for each answer. Later it would only be in the way of
+// those who read much, so it ends after a few megabytes.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -26,7 +29,8 @@ class FusePush {
   FusePush& operator=(const FusePush&) = delete;
   ~FusePush();
 
-  // Whether what begins here is worth a copy: not if it was given a moment ago, or others wait.
+  // Whether what begins here is worth a copy: not if it was given a moment ago, others wait, or it was
+  // enough.
   [[nodiscard]] bool wants(std::uint64_t file, std::uint64_t offset);
   void give(std::uint64_t file, std::uint64_t offset, std::vector<char> bytes);
 
@@ -46,7 +50,7 @@ class FusePush {
   std::condition_variable changed_;
   std::deque<Gift> gifts_;
   std::array<Given, 32> given_ = {};  // the latest
-  std::size_t next_ = 0;
+  std::size_t count_ = 0;             // of all
   bool over_ = false;
   std::thread thread_;  // from the first gift on
 };
