@@ -71,17 +71,17 @@ double barrier() {
 
 int main(int count, char** words) {
   const auto& calls = *longship_mpi();
-  int rank = 0, size = 0, local_rank = 0, local_size = 0;
-  if (calls.start(0, &rank, &size, &local_rank, &local_size) != 0) return 1;
+  longship_mpi_place place{};
+  if (calls.start(0, &place) != 0) return 1;
   const auto schedule = count > 1 ? schedules.find(words[1]) : schedules.end();
   if (schedule == schedules.end()) return 2;
   {
-    MpiTransport transport(calls, rank, size);
+    MpiTransport transport(calls, place.rank, place.size);
     const double of_barrier = barrier();
     for (int i = 2; i < count; ++i) {
       const std::size_t bytes = std::strtoul(words[i], nullptr, 10);
       const double taken = seconds(schedule->second, &transport, static_cast<Tag>(i), bytes) - of_barrier;
-      if (rank == 0) std::printf("%zu %.9f\n", bytes, taken);
+      if (place.rank == 0) std::printf("%zu %.9f\n", bytes, taken);
     }
     while (!transport.leave()) transport.block();
     MPI_Barrier(MPI_COMM_WORLD);

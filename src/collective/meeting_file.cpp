@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view first_line = "longship-meeting 1";
-constexpr std::size_t longest_file = 1 << 16;
+constexpr std::size_t longest_meeting_file = 1 << 16;
 
 struct FreeInterfaces {
   void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
@@ -105,7 +105,7 @@ std::optional<MeetingPoint> read_meeting_file(const fs::path& path) {
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != ::geteuid())
     return {};
-  std::string text(longest_file, '\0');
+  std::string text(longest_meeting_file, '\0');
   const auto length = ::read(file.get(), text.data(), text.size());
   if (length <= 0) return {};
   text.resize(static_cast<std::size_t>(length));

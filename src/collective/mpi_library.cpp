@@ -31,12 +31,17 @@ MpiLibrary::MpiLibrary(const std::filesystem::path& file) {
   if (table()->version != LONGSHIP_MPI_VERSION)
     throw Error("{}: made for another version of Longship ({}, not {})", file.string(), table()->version,
                 LONGSHIP_MPI_VERSION);
-  if (const int code = table()->start(1, &rank_, &size_, &local_rank_, &local_size_); code != 0) {
+  if (const int code = table()->start(1, &place_); code != 0) {
     char words[256];
     table()->text(code, words, sizeof words);
     throw Error("{}: MPI cannot begin, or not for a process with threads: {}", file.string(), words);
   }
   calls_ = table();
+}
+
+MpiLibrary& MpiLibrary::of_process(const std::filesystem::path& file) {
+  static MpiLibrary library(file);
+  return library;
 }
 
 MpiLibrary::~MpiLibrary() {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include "launched_by.h"
 #include "mpi/longship_mpi.h"
-#include "world.h"
 
 namespace longship::collective {
 
@@ -13,19 +13,18 @@ class MpiLibrary {
  public:
   // Loads the library behind which an MPI is, and begins MPI. An Error says which file, and what it lacks.
   explicit MpiLibrary(const std::filesystem::path& file);
+  // The one of this process: MPI can be begun once, so it stays until the process ends.
+  [[nodiscard]] static MpiLibrary& of_process(const std::filesystem::path& file);
   ~MpiLibrary();
   MpiLibrary(const MpiLibrary&) = delete;
   MpiLibrary& operator=(const MpiLibrary&) = delete;
 
   [[nodiscard]] const longship_mpi_calls& calls() const { return *calls_; }
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] int local_rank() const { return local_rank_; }
-  [[nodiscard]] int local_size() const { return local_size_; }
+  [[nodiscard]] const longship_mpi_place& place() const { return place_; }
 
  private:
   const longship_mpi_calls* calls_ = nullptr;
-  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  longship_mpi_place place_{};
 };
 
 // Whether messages are to go through MPI: LONGSHIP_TRANSPORT, which is "own" or "mpi".

@@ -31,6 +31,7 @@ MpiTransport::MpiTransport(const longship_mpi_calls& calls, int rank, int size)
       peers_(static_cast<std::size_t>(size)),
       waker_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       pause_microseconds_(shortest_pause) {
+  check(calls_.open());
   if (size == 1) return;
   for (int i = 0; i < inbox_count; ++i) open(inboxes_.emplace_back());
 }
@@ -39,6 +40,7 @@ MpiTransport::~MpiTransport() {
   for (const auto& inbox : inboxes_) calls_.forget(inbox.request);
   // What MPI may still read must not be freed; this happens only to who goes without leaving.
   if (!transfers_.empty()) static_cast<void>(new std::list<Transfer>(std::move(transfers_)));
+  calls_.close();
 }
 
 void MpiTransport::check(int code) const {

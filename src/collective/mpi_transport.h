@@ -20,7 +20,8 @@ namespace longship::collective {
 
 class MpiTransport final : public Transport {
  public:
-  // `calls` is started and outlives this.
+  // `calls` is started and outlives this, and serves one at a time. All ranks make and unmake theirs
+  // together.
   MpiTransport(const longship_mpi_calls& calls, int rank, int size);
   ~MpiTransport() override;
 

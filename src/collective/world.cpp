@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "hex.h"
+#include "mpi_library.h"
 
 namespace longship::collective {
 namespace {
@@ -100,6 +101,12 @@ std::string descent_from(std::string_view ancestor) {
 }  // namespace
 
 World world_from(const Lookup& variable) {
+  if (wants_mpi(variable)) {
+    World world;
+    world.mpi = mpi_file(mpi_family(variable));
+    world.node = variable("LONGSHIP_NODE").value_or(host_name());
+    return world;
+  }
   Launched launched = launched_by(variable);
   if (launched.by == Launcher::mpiexec && launched.one_node)
     if (auto common = descent_from("hydra_pmi_proxy"); !common.empty()) launched.job = std::move(common);

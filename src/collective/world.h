@@ -21,8 +21,9 @@ struct World {
   int listener = -1;  // rank 0: a listening socket it inherited, or -1
   std::vector<std::byte> secret;
   std::filesystem::path
-      meeting_file;       // instead of host, port and secret: where rank 0 leaves them (meeting_file.h)
-  bool one_node = false;  // known before the meeting
+      meeting_file;           // instead of host, port and secret: where rank 0 leaves them (meeting_file.h)
+  std::filesystem::path mpi;  // instead of all of it: the library of the MPI that knows (mpi_library.h)
+  bool one_node = false;      // known before the meeting
   std::chrono::seconds patience{60};  // for the others to arrive
 };
 

@@ -11,7 +11,8 @@ struct longship_mpi_request {
   int done;
 };
 
-static MPI_Comm all = MPI_COMM_NULL;
+static MPI_Comm all = MPI_COMM_NULL;     /* of our own, from start to stop */
+static MPI_Comm current = MPI_COMM_NULL; /* from open to close */
 static int ours; /* MPI was begun by us, and so we end it */
 static char library[MPI_MAX_LIBRARY_VERSION_STRING];
 
@@ -21,7 +22,26 @@ static char library[MPI_MAX_LIBRARY_VERSION_STRING];
     if (code != MPI_SUCCESS) return code; \
   } while (0)
 
-static int start(int threads, int* rank, int* size, int* local_rank, int* local_size) {
+/* Nodes are counted by their first ranks. */
+static int find_node(struct longship_mpi_place* place) {
+  MPI_Comm node, first;
+  CHECKED(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &node));
+  CHECKED(MPI_Comm_rank(node, &place->local_rank));
+  CHECKED(MPI_Comm_size(node, &place->local_size));
+  CHECKED(MPI_Comm_split(all, place->local_rank == 0 ? 0 : MPI_UNDEFINED, place->rank, &first));
+  int told[2] = {0, 1};
+  if (first != MPI_COMM_NULL) {
+    CHECKED(MPI_Comm_rank(first, &told[0]));
+    CHECKED(MPI_Comm_size(first, &told[1]));
+    CHECKED(MPI_Comm_free(&first));
+  }
+  CHECKED(MPI_Bcast(told, 2, MPI_INT, 0, node));
+  place->node = told[0];
+  place->nodes = told[1];
+  return MPI_Comm_free(&node);
+}
+
+static int start(int threads, struct longship_mpi_place* place) {
   const int wanted = threads ? MPI_THREAD_SERIALIZED : MPI_THREAD_SINGLE;
   int begun, given = MPI_THREAD_SINGLE, length;
   CHECKED(MPI_Initialized(&begun));
@@ -33,19 +53,24 @@ static int start(int threads, int* rank, int* size, int* local_rank, int* local_
   if (given < wanted) return MPI_ERR_OTHER;
   CHECKED(MPI_Comm_dup(MPI_COMM_WORLD, &all));
   CHECKED(MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN));
-  CHECKED(MPI_Comm_rank(all, rank));
-  CHECKED(MPI_Comm_size(all, size));
-  MPI_Comm node;
-  CHECKED(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, *rank, MPI_INFO_NULL, &node));
-  CHECKED(MPI_Comm_rank(node, local_rank));
-  CHECKED(MPI_Comm_size(node, local_size));
-  CHECKED(MPI_Comm_free(&node));
+  CHECKED(MPI_Comm_rank(all, &place->rank));
+  CHECKED(MPI_Comm_size(all, &place->size));
+  CHECKED(find_node(place));
   return MPI_Get_library_version(library, &length);
 }
 
 static int stop(void) {
   if (all != MPI_COMM_NULL) CHECKED(MPI_Comm_free(&all));
   return ours ? MPI_Finalize() : MPI_SUCCESS;
+}
+
+static int open(void) {
+  CHECKED(MPI_Comm_dup(all, &current));
+  return MPI_Comm_set_errhandler(current, MPI_ERRORS_RETURN);
+}
+
+static int close(void) {
+  return MPI_Comm_free(&current);
 }
 
 static int begun(int code, struct longship_mpi_request* made, struct longship_mpi_request** request) {
@@ -59,14 +84,14 @@ static int begun(int code, struct longship_mpi_request* made, struct longship_mp
 static int send(int to, int tag, const void* data, size_t bytes, struct longship_mpi_request** request) {
   struct longship_mpi_request* const made = calloc(1, sizeof *made);
   if (made == NULL) return MPI_ERR_NO_MEM;
-  return begun(MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, all, &made->request), made, request);
+  return begun(MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, current, &made->request), made, request);
 }
 
 static int receive(int from, int tag, void* data, size_t bytes, struct longship_mpi_request** request) {
   struct longship_mpi_request* const made = calloc(1, sizeof *made);
   if (made == NULL) return MPI_ERR_NO_MEM;
   const int source = from == LONGSHIP_MPI_ANY ? MPI_ANY_SOURCE : from;
-  return begun(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, all, &made->request), made, request);
+  return begun(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, current, &made->request), made, request);
 }
 
 static int test(struct longship_mpi_request* request, int* done, int* from, size_t* bytes) {
@@ -121,6 +146,6 @@ static void text(int code, char* words, size_t bytes) {
 
 __attribute__((visibility("default"))) const struct longship_mpi_calls* longship_mpi(void) {
   static const struct longship_mpi_calls calls = {
-      LONGSHIP_MPI_VERSION, library, start, stop, send, receive, test, wait_any, forget, text};
+      LONGSHIP_MPI_VERSION, library, start, stop, open, close, send, receive, test, wait_any, forget, text};
   return &calls;
 }

@@ -19,14 +19,24 @@ extern "C" {
 /* A message under way; made by send and receive, freed by the test that finds it done, and by forget. */
 struct longship_mpi_request;
 
+/* Where a process is among all. */
+struct longship_mpi_place {
+  int rank, size;
+  int local_rank, local_size; /* among those of its node */
+  int node, nodes;
+};
+
 struct longship_mpi_calls {
   int version;
   const char* library; /* what MPI_Get_library_version says; after start() */
-  /* Initialises MPI unless that was done, and makes a communicator of our own. With `threads` it is called by several,
+  /* Initialises MPI unless that was done, and finds out where we are. With `threads` it is called by several,
    * one at a time, which an MPI that was initialised by somebody else may not allow. */
-  int (*start)(int threads, int* rank, int* size, int* local_rank, int* local_size);
+  int (*start)(int threads, struct longship_mpi_place* place);
   /* Ends MPI, if start() began it. */
   int (*stop)(void);
+  /* Messages of one open() and those of the next have nothing to do with each other. All ranks call these together. */
+  int (*open)(void);
+  int (*close)(void);
   int (*send)(int to, int tag, const void* data, size_t bytes, struct longship_mpi_request** request);
   int (*receive)(int from, int tag, void* data, size_t bytes, struct longship_mpi_request** request);
   /* done is 1 or 0; from and bytes are those of a message that was received. */

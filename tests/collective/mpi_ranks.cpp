@@ -113,11 +113,12 @@ int main(int count, char** words) {
   try {
     require(count == 2, "mpi_ranks LIBRARY");
     const MpiLibrary mpi(words[1]);
-    MpiTransport transport(mpi.calls(), mpi.rank(), mpi.size());
-    if (mpi.size() > 1) {
+    MpiTransport transport(mpi.calls(), mpi.place().rank, mpi.place().size);
+    if (transport.size() > 1) {
       messages_of_every_size_arrive_unchanged(transport);
       tags_do_not_mix_and_keep_their_order(transport);
     }
+    require(mpi.place().nodes == 1 && mpi.place().local_size == mpi.place().size, "this is one node");
     schedules_compute(transport);
     a_wake_ends_a_wait(transport);
     drive(transport, [&] { return transport.leave(); });

@@ -89,6 +89,37 @@ def test_jsrun_as_its_variables_say(started_by, tmp_path):
     assert started_by(fake) == TWO
 
 
+THROUGH_MPI = """
+import torch
+import longship.torch as hvd
+for attempt in range(2):  # MPI itself begins once in a process
+    hvd.init()
+    assert "liblongship-mpi" in open("/proc/self/maps").read()
+    large = torch.full([300_000], float(hvd.rank()))
+    assert hvd.allreduce(large, op=hvd.Sum, name="large")[-1] == sum(range(hvd.size()))
+    gathered = hvd.allgather(torch.full([hvd.rank() + 1], hvd.rank()), name="uneven")
+    assert gathered.tolist() == [rank for rank in range(hvd.size()) for _ in range(rank + 1)], gathered
+    assert hvd.broadcast(torch.tensor([hvd.rank()]), root_rank=1, name="of 1").item() == 1
+    print(f"{hvd.rank()}/{hvd.size()} sum attempt {attempt}\\n", end="", flush=True)
+    hvd.shutdown()
+"""
+
+
+@needs("mpirun.openmpi", "mpiexec.mpich")
+@pytest.mark.parametrize("launcher", [["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"], ["mpiexec.mpich"]])
+def test_the_sites_own_mpi_carries_the_messages(started_by, tmp_path, launcher):
+    (tmp_path / "train.py").write_text(THROUGH_MPI)
+    lines = started_by(*launcher, "-n", "3", environment={"LONGSHIP_TRANSPORT": "mpi"})
+    assert lines == [f"{rank}/3 sum attempt {attempt}" for rank in range(3) for attempt in range(2)]
+
+
+def test_mpi_without_a_launcher_of_mpi_is_refused(longship, tmp_path):
+    (tmp_path / "train.py").write_text(THROUGH_MPI)
+    done = longship("launch", "-n", "1", "/usr/bin/python3", tmp_path / "train.py", env=longship.environment | {"LONGSHIP_TRANSPORT": "mpi"})
+    assert done.returncode != 0
+    assert "no MPI has started this process" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def lab():
     with slurm(nodes=2) as environment:
