@@ -62,7 +62,7 @@ StreamTransport::StreamTransport(Wiring wiring)
 }
 
 void StreamTransport::send(int to, Tag tag, std::span<const std::byte> bytes, Completion& completion) {
-  within(fmt::format("rank {}", to), [&] { mailbox(to).send(tag, bytes, completion); });
+  within(fmt::format("rank {} was lost", to), [&] { mailbox(to).send(tag, bytes, completion); });
   update_interest(to);
 }
 
