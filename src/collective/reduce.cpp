@@ -149,6 +149,22 @@ auto with_type(Type type, Work work) {
   return work(float{});
 }
 
+#if defined(__x86_64__)
+template <class T>
+LONGSHIP_AVX2 bool any_nan_avx2(const void* values, std::size_t count) {
+  return detail::any_nan<T>(values, count);
+}
+#endif
+
+template <class T>
+bool any_nan(const void* values, std::size_t count) {
+#if defined(__x86_64__)
+  if (in_use().load(std::memory_order_relaxed) != Instructions::portable)
+    return any_nan_avx2<T>(values, count);
+#endif
+  return detail::any_nan<T>(values, count);
+}
+
 Loops loops_of(Type type, Op op) {
   return with_type(type, [&](auto like) { return loops_of<decltype(like)>(op); });
 }
@@ -185,6 +201,10 @@ void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
     if (op == Op::average) divide(type, block, now, static_cast<int>(inputs.size()));
     for (std::byte* const output : outputs) std::memcpy(output + at * width, block, now * width);
   }
+}
+
+bool contains_nan(Type type, const void* values, std::size_t count) {
+  return with_type(type, [&](auto like) { return any_nan<decltype(like)>(values, count); });
 }
 
 Instructions instructions() {

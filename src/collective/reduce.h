@@ -26,6 +26,9 @@ void divide(Type type, void* values, std::size_t count, int divisor);
 void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                  std::span<std::byte* const> outputs, std::size_t count);
 
+// Whether any of the values is not a number; integers always are.
+[[nodiscard]] bool contains_nan(Type type, const void* values, std::size_t count);
+
 // Which instructions the loops use. Tests choose weaker ones; what the processor lacks is not taken.
 enum class Instructions { portable, avx2, avx512 };
 [[nodiscard]] Instructions instructions();

@@ -100,6 +100,23 @@ template <class T, class Operation>
     left[i] = right[i] = store<T>(Operation{}(load(left[i]), load(right[i])));
 }
 
+// Block by block: within one there is no branch, so that it is compared many at a time.
+template <class T>
+[[gnu::always_inline]] inline bool any_nan(const void* values, std::size_t count) {
+  constexpr std::size_t block = 1024;
+  const auto* const value = static_cast<const T*>(values);
+  for (std::size_t at = 0; at < count; at += block) {
+    const std::size_t end = at + block < count ? at + block : count;
+    std::uint32_t found = 0;
+    for (std::size_t i = at; i < end; ++i) {
+      const auto one = load(value[i]);
+      found |= one != one ? 1u : 0u;
+    }
+    if (found != 0) return true;
+  }
+  return false;
+}
+
 template <class T>
 [[gnu::always_inline]] inline void divide_each(void* values, std::size_t count, int divisor) {
   auto* const value = static_cast<T*>(values);

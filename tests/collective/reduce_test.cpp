@@ -120,6 +120,24 @@ TEST(ReduceTest, ManyInputsGoToManyOutputsInOnePass) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i], static_cast<float>(i % 97) * 3) << i;
 }
 
+TEST(ReduceTest, ANanIsFoundWhereverItIs) {
+  std::vector<float> values(3000, 1.0f);
+  values[5] = std::numeric_limits<float>::infinity();
+  for (const auto most : {Instructions::avx512, Instructions::portable}) {
+    use_at_most(most);
+    EXPECT_FALSE(contains_nan(Type::f32, values.data(), values.size()));
+    for (const std::size_t at : {0u, 1023u, 1024u, 2999u}) {
+      auto spoiled = values;
+      spoiled[at] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_TRUE(contains_nan(Type::f32, spoiled.data(), spoiled.size())) << at;
+    }
+  }
+  use_at_most(Instructions::avx512);
+  const std::vector<std::uint16_t> halves = {0x3c00, 0x7e00};
+  EXPECT_TRUE(contains_nan(Type::f16, halves.data(), halves.size()));
+  EXPECT_FALSE(contains_nan(Type::i32, halves.data(), 1));
+}
+
 TEST(ReduceTest, DivideMakesAnAverage) {
   std::vector<double> values = {3, 4.5};
   divide(Type::f64, values.data(), values.size(), 3);
