@@ -129,14 +129,16 @@ def work(candidate, model, steps, directory):
 # --- who measures
 
 
-def commands(longship, horovod):
+def commands(horovod):
     """How two ranks of each candidate are started."""
-    ours = [str(longship), "launch", "-n", "2", "/usr/bin/python3"]
+    from lib_peers import MPI_ENVIRONMENT, TUNED, launched
+    os.environ.update(MPI_ENVIRONMENT)
+    ours = [str(word) for word in launched(2, "/usr/bin/python3")]
     found = {"bound": ours, "longship": ours, "ddp": ours}
     if horovod:
-        mpirun = ["mpirun.openmpi", "--allow-run-as-root", "-n", "2", "--bind-to", "core"]
+        mpirun = ["mpirun.openmpi", "-n", "2", "--bind-to", "core"]
         found["horovod"] = [*mpirun, str(horovod)]
-        found["horovod-tuned"] = [*mpirun, "--mca", "mpi_yield_when_idle", "1", str(horovod)]
+        found["horovod-tuned"] = [*mpirun, *TUNED, str(horovod)]
     return found
 
 
@@ -171,7 +173,7 @@ def measure(bench, starts, model, rounds, steps):
 
 def main():
     from lib import Bench
-    from lib_peers import horovod_python, program
+    from lib_peers import horovod_python
 
     def options(parser):
         parser.add_argument("--pairs", type=int, default=15, help="rounds, each with every candidate once")
@@ -181,8 +183,8 @@ def main():
     bench = Bench(__doc__, options)
     if bench.options.pairs < 15:
         sys.exit("--pairs: an interval of fewer than 15 says little")
-    horovod = None if bench.options.without_horovod else horovod_python(bench)
-    starts = commands(program(), horovod)
+    horovod = None if bench.options.without_horovod else horovod_python(bench.say)
+    starts = commands(horovod)
     for model in bench.options.model or GOALS:
         measure(bench, starts, model, bench.options.pairs, bench.options.steps)
     bench.end()

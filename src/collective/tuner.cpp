@@ -9,7 +9,8 @@
 namespace longship::collective {
 namespace {
 
-constexpr double worth_trying = 3;  // times as dear as the best
+constexpr double worth_trying = 3;      // times as dear as the best
+constexpr double worth_changing = 0.9;  // of what the more promising took: less is noise
 
 std::string duration(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.0f} µs", seconds * 1e6);
@@ -21,10 +22,11 @@ std::string size_text(std::uint64_t bytes) {
   return bytes < 1024 * 1024 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} MiB", bytes >> 20);
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// The lower quartile: what disturbs a measurement only makes it longer.
+double typical(std::vector<double> values) {
+  const auto quarter = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), quarter, values.end());
+  return *quarter;
 }
 
 std::string spread_text(const Layout& layout) {
@@ -69,14 +71,14 @@ Tuner::Class Tuner::fresh(std::uint64_t bytes, const Layout& layout) const {
 
 void Tuner::settle(Class& one, std::uint64_t bytes, const Layout& layout) {
   one.is_settled = true;
-  one.best = *std::min_element(one.candidates.begin(), one.candidates.end(), [&](Way a, Way b) {
-    return median(one.seconds.at(a)) < median(one.seconds.at(b));
-  });
+  one.best = one.candidates.front();
+  for (const Way way : one.candidates)
+    if (typical(one.seconds.at(way)) < worth_changing * typical(one.seconds.at(one.best))) one.best = way;
   if (!log_) return;
   std::string text;
   for (const Way way : one.candidates)
     text += fmt::format("{}{} {} (expected {})", text.empty() ? "" : ", ", name_of(way),
-                        duration(median(one.seconds.at(way))),
+                        duration(typical(one.seconds.at(way))),
                         duration(expected(way, static_cast<double>(bytes), layout, costs_)));
   log_(fmt::format("all-reduce of about {} by {}: {} from now on; {}", size_text(bytes), spread_text(layout),
                    name_of(one.best), text));
@@ -96,7 +98,7 @@ std::string Tuner::table(const Layout& layout) const {
     for (const Way way : ways(layout)) {
       std::string cell = duration(expected(way, static_cast<double>(bytes), layout, costs_));
       if (const auto& times = one.seconds[way]; !times.empty())
-        cell += fmt::format(", was {}", duration(median(times)));
+        cell += fmt::format(", was {}", duration(typical(times)));
       text += fmt::format("  {:>25}{}", cell, way == taken ? '*' : ' ');
     }
     text += '\n';

@@ -2,8 +2,8 @@
 // Rank 0's choice of the way for each all-reduce: the cheapest by the model at first, by the clock later.
 //
 // Sizes fall into classes of powers of two. In each, the ways that the model thinks to be at most three times
-// as dear as the best are tried a few times each, the most promising first; from then on the one whose median
-// was least is taken. Trying is training: no time is spent on anything but the job's own tensors.
+// as dear as the best are tried a few times each, the most promising first; from then on the quickest is
+// taken. Trying is training: no time is spent on anything but the job's own tensors.
 #pragma once
 #include <functional>
 #include <map>
