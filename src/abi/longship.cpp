@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "longship.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -43,6 +46,22 @@ bool with_writer(Work work) {
   return writer != nullptr;
 }
 
+// To stderr: stdout belongs to the script.
+void say(const std::string& line) {
+  const std::string text = "longship: " + line + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Whether a list of words, separated by commas, has this one.
+bool asks_for(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == word) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
+}
+
 Engine::Options options_from_environment() {
   Engine::Options options;
   if (const char* const text = std::getenv("LONGSHIP_PATIENCE")) {
@@ -52,6 +71,9 @@ Engine::Options options_from_environment() {
       throw Error(Failure::usage, "LONGSHIP_PATIENCE={}: not a number of seconds", text);
     options.limits.patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   }
+  options.log = say;
+  if (const char* const wanted = std::getenv("LONGSHIP_LOG"); wanted != nullptr && asks_for(wanted, "tune"))
+    options.log_tune = say;
   return options;
 }
 
@@ -131,6 +153,15 @@ int longship_cross_size(void) {
 
 int64_t longship_nan_count(void) {
   return guarded([] { return static_cast<int64_t>(session()->driver().reductions_with_nan()); });
+}
+
+const char* longship_schedules(void) {
+  thread_local std::string table;
+  const int code = guarded([]() -> int {
+    table = session()->driver().schedules();
+    return LONGSHIP_OK;
+  });
+  return code == LONGSHIP_OK ? table.c_str() : nullptr;
 }
 
 int64_t longship_now(void) {

@@ -148,6 +148,11 @@ LONGSHIP_API int longship_barrier(const char* name);
 LONGSHIP_API void* longship_memory_new(size_t bytes);
 LONGSHIP_API int longship_memory_free(void* memory); /* not while an operation uses it */
 
+/* What each way to all-reduce is expected to cost here, what was measured, and which one is taken (*), as a
+ * table for people; LONGSHIP_LOG=tune tells of each choice on stderr. Rank 0 measures and decides. The text
+ * belongs to the calling thread until its next call; NULL if there is no session. */
+LONGSHIP_API const char* longship_schedules(void);
+
 /* The time as spans take it, in nanoseconds. */
 LONGSHIP_API int64_t longship_now(void);
 /* For the report: this thread was busy with that, and what the script measured at the end of a step. Without

@@ -8,25 +8,42 @@
 #include "base/say.h"
 #include "fuse_device.h"
 #include "fuse_server.h"
+#include "image_keeper.h"
 #include "image_root.h"
 #include "kernel_squashfs.h"
 #include "shared_image.h"
+#include "squashfs.h"
 #include "unpack.h"
 
 namespace longship::box {
 namespace {
 
+SharedMount find_or_share(int image, const std::string& name, Ways ways) {
+  SharedMount shared = find_shared_mount(image, ways);
+  if (shared.mount || !shared.obstacle.empty()) return shared;
+  if (sharing_is_refused()) {
+    shared.obstacle = "LONGSHIP_SHARE says no";
+    return shared;
+  }
+  try {
+    const SquashFs readable(image, name);  // here, where an error still reaches someone
+  } catch (const Error& error) {
+    shared.obstacle = error.what();
+    return shared;
+  }
+  return share_mount(image, ways, keep_image);
+}
+
 // One mount for all boxes of the node, where the machine allows that.
 std::optional<ImageRoot> shared_root(const Spec& spec, int image) {
   const Ways ways = ways_to_share(spec);
   if (!ways.kernel && !ways.fuse) return {};
-  SharedMount shared = share_mount(image, spec.root, ways);
+  SharedMount shared = find_or_share(image, spec.root, ways);
   if (!shared.mount) {
     explain("{} is mounted for this box alone: {}", spec.root.string(), shared.obstacle);
     return {};
   }
-  explain("{}: {}, one mount for all boxes on this machine, {} process {}", spec.root.string(),
-          name_of(shared.way), shared.is_new ? "now kept by" : "kept by", shared.keeper);
+  tell_of(shared, spec.root);
   return ImageRoot(shared.way, std::move(shared.mount));
 }
 

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/say.h"
 #include "fuse_device.h"
 #include "mounts.h"
 #include "shared_image.h"
@@ -79,8 +78,7 @@ std::optional<ImageRoot> ready_root(const Spec& spec, const GivenRoot& given) {
   if (!ways.kernel && !ways.fuse) return {};
   SharedMount shared = find_shared_mount(given.squashfs.get(), ways);
   if (!shared.mount) return {};
-  explain("{}: {}, one mount for all boxes on this machine, kept by process {}", given.path.string(),
-          name_of(shared.way), shared.keeper);
+  tell_of(shared, given.path);
   return ImageRoot(shared.way, std::move(shared.mount));
 }
 

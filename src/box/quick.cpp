@@ -6,7 +6,9 @@
 #include "identity.h"
 #include "image_root.h"
 #include "join.h"
+#include "keeper_program.h"
 #include "meeting.h"
+#include "shared_image.h"
 
 namespace longship::box {
 namespace {
@@ -23,18 +25,31 @@ std::optional<Way> join_if_open(const Spec& spec) {
   return way;
 }
 
-std::optional<Way> enter_if_ready(const Spec& spec) {
-  auto image = ready_root(spec, open_root(spec.root));
+// The mount that a new keeper gives, if it can.
+std::optional<ImageRoot> new_shared_root(const Spec& spec, const GivenRoot& given,
+                                         const std::string& keeper) {
+  const Ways ways = ways_to_share(spec);
+  if ((!ways.kernel && !ways.fuse) || sharing_is_refused()) return {};
+  SharedMount shared = share_mount(given.squashfs.get(), ways, keep_by_program(keeper));
+  if (!shared.mount) return {};
+  tell_of(shared, spec.root);
+  return ImageRoot(shared.way, std::move(shared.mount));
+}
+
+std::optional<Way> enter_alone(const Spec& spec, const std::string& keeper) {
+  const GivenRoot given = open_root(spec.root);
+  auto image = ready_root(spec, given);
+  if (!image) image = new_shared_root(spec, given, keeper);
   if (!image) return {};
   return enter_image(spec, find_caller(), *image, nullptr);
 }
 
 }  // namespace
 
-std::optional<Way> enter_quickly(const Spec& spec) {
+std::optional<Way> enter_quickly(const Spec& spec, const std::string& keeper) {
   if (spec.fake_root || !spec.upper.empty()) return {};
   return within("cannot enter the box",
-                [&] { return spec.join.empty() ? enter_if_ready(spec) : join_if_open(spec); });
+                [&] { return spec.join.empty() ? enter_alone(spec, keeper) : join_if_open(spec); });
 }
 
 }  // namespace longship::box

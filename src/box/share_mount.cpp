@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The half of shared_image.h that starts a keeper, and so needs what reads a SquashFS file.
+// The half of shared_image.h that starts a keeper.
 #include <chrono>
 #include <cstdlib>
 
 #include "base/error.h"
-#include "image_keeper.h"
 #include "keeper.h"
-#include "meeting.h"
 #include "shared_image.h"
-#include "squashfs.h"
 
 namespace longship::box {
 namespace {
@@ -27,14 +24,14 @@ std::chrono::milliseconds linger() {
 }
 
 // Through the lock, so that of many that come at once one starts a keeper, and is its first guest.
-bool start_or_take(int image, const Identity& identity, SharedMount& shared) {
+bool start_or_take(int image, const Identity& identity, const Keep& keep, SharedMount& shared) {
   const auto wait = linger();
   Meeting meeting(meeting_name(identity));
   if (meeting.is_open()) {
     meeting.unlock();  // no need to stand in line for the answer
     return take_mount(meeting.connection(), identity, shared);
   }
-  start_keeper([&] { keep_image(meeting, image, identity, wait); });
+  start_keeper([&] { keep(meeting, image, identity, wait); });
   meeting.was_handed_over();
   shared.is_new = true;
   const Fd connection = connect_to_keeper(meeting_name(identity));
@@ -43,18 +40,12 @@ bool start_or_take(int image, const Identity& identity, SharedMount& shared) {
 
 }  // namespace
 
-SharedMount share_mount(int image, const std::string& name, Ways ways) {
-  SharedMount shared = find_shared_mount(image, ways);
-  if (shared.mount || !shared.obstacle.empty()) return shared;
-  if (sharing_is_refused()) {
-    shared.obstacle = "LONGSHIP_SHARE says no";
-    return shared;
-  }
+SharedMount share_mount(int image, Ways ways, const Keep& keep) {
+  SharedMount shared;
   try {
     const Identity identity = identity_of(image, ways);
-    { const SquashFs readable(image, name); }  // here, where an error still reaches someone
     for (int i = 0; i < tries; ++i)
-      if (start_or_take(image, identity, shared)) return shared;
+      if (start_or_take(image, identity, keep, shared)) return shared;
     shared.obstacle = "the process that should keep the mount was killed";
   } catch (const Error& error) {
     if (error.failure() == Failure::usage) throw;

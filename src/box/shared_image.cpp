@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "hand_over.h"
-#include "meeting.h"
 
 namespace longship::box {
 
@@ -29,6 +29,11 @@ SharedMount find_shared_mount(int image, Ways ways) {
     shared.obstacle = error.what();
   }
   return shared;
+}
+
+void tell_of(const SharedMount& shared, const std::string& image) {
+  explain("{}: {}, one mount for all boxes on this machine, {} process {}", image, name_of(shared.way),
+          shared.is_new ? "now kept by" : "kept by", shared.keeper);
 }
 
 bool take_mount(int connection, const Identity& wanted, SharedMount& shared) {

@@ -12,11 +12,14 @@
 // Only boxes that would be killed together share: the batch system ends a job step, or the login manager a
 // session, with all its processes, and the files of everybody else's boxes must not end with them.
 #pragma once
+#include <chrono>
+#include <functional>
 #include <string>
 
 #include "base/fd.h"
 #include "box.h"
 #include "image_identity.h"
+#include "meeting.h"
 
 namespace longship::box {
 
@@ -31,8 +34,12 @@ struct SharedMount {
 // From the keeper that runs already. Neither a mount nor an obstacle: there is none, or sharing is refused.
 [[nodiscard]] SharedMount find_shared_mount(int image, Ways ways);
 
-// The same, or from a keeper that is started now. Forks: needs a process with one thread.
-[[nodiscard]] SharedMount share_mount(int image, const std::string& name, Ways ways);
+// From a keeper that is started now, or was meanwhile. `keep` is what its process does: image_keeper.h.
+// Forks: needs a process with one thread.
+using Keep = std::function<void(Meeting&, int image, const Identity&, std::chrono::milliseconds linger)>;
+[[nodiscard]] SharedMount share_mount(int image, Ways ways, const Keep& keep);
+
+void tell_of(const SharedMount& shared, const std::string& image);  // with -v
 
 // What a keeper tells a box, beside the descriptor of its mount.
 struct Answer {

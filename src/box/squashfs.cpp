@@ -61,7 +61,7 @@ SquashFs::SquashFs(int file, const std::string& name) {
   }
   if (sqfs_compression(&fs_) == ZSTD_COMPRESSION) fs_.decompressor = decompress_zstd;
   enlarge(fs_.md_cache, 32);
-  enlarge(fs_.data_cache, 3);
+  enlarge(fs_.data_cache, 8);
 }
 
 }  // namespace longship::box

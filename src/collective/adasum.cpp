@@ -15,11 +15,6 @@
 namespace longship::collective {
 namespace {
 
-std::span<std::byte> bytes_of(const Values& values, Range range) {
-  const std::size_t width = size_of(values.type);
-  return {values.data + range.begin * width, range.size() * width};
-}
-
 double share(double product, double norm) {
   return norm > 0 ? 1 - product / (2 * norm) : 1;
 }

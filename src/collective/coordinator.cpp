@@ -233,6 +233,7 @@ Decision Coordinator::batch() {
     decision.details.push_back(std::move(ready_.front().first));
     ready_.pop_front();
   }
+  if (like.kind == Kind::allreduce && like.op != Op::adasum) decision.bytes = bytes;
   if (!needs_details) decision.details.clear();
   return decision;
 }

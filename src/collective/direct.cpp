@@ -7,7 +7,7 @@ namespace longship::collective {
 namespace {
 
 // Up to here a copy into the stage takes less than a second meeting of the ranks.
-constexpr std::size_t staged_up_to = 16 * 1024;
+constexpr std::size_t staged_up_to = 4 * 1024;
 
 // Many small tensors are quicker copied than posted.
 constexpr std::size_t least_mean_bytes = 2048;

@@ -16,6 +16,8 @@ namespace {
 // A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
+// Another rank may have been put on this core, whatever the launcher says.
+constexpr unsigned rounds_before_yield = 20;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;
@@ -31,11 +33,11 @@ Instant now() {
   return std::chrono::steady_clock::now();
 }
 
-// Whatever is as simple as this; what is refused, the engine says.
+// What the word in shared memory can say; all else, and what is refused, is for the engine.
 bool may_take_shortcut(const Announcement& what) {
-  const bool plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
-                     what.op != Op::adasum && what.type != Type::boolean;
-  return plain && (what.kind == Kind::allreduce || what.kind == Kind::barrier) && !what.name.empty() &&
+  const bool is_plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
+                        what.op != Op::adasum && what.type != Type::boolean;
+  return (what.kind == Kind::allreduce || what.kind == Kind::barrier) && is_plain && !what.name.empty() &&
          what.name.size() <= longest_name;
 }
 
@@ -113,10 +115,19 @@ bool Driver::finished(Handle handle) {
 
 Result Driver::run(Request request) {
   if (shortcut_ != nullptr && may_take_shortcut(request.what) && shortcut_->run(request.what, request.data)) {
-    if (count_nan(request.what.type, request.data, request.what.count) > 0) ++nan_on_shortcut_;
+    note_nan(request);
     return {};
   }
   return wait(engine_.submit(std::move(request), now()));
+}
+
+void Driver::note_nan(const Request& request) {
+  const Announcement& what = request.what;
+  if (what.kind != Kind::allreduce ||
+      count_nan(what.type, request.data, static_cast<std::size_t>(what.count)) == 0)
+    return;
+  const std::lock_guard seat(seat_);
+  engine_.note_nan(what.name);
 }
 
 Result Driver::wait(Handle handle) {
@@ -138,7 +149,7 @@ void Driver::sit_until_finished(Handle handle, std::unique_lock<std::mutex>& sea
     if (moved) {
       idle = 0;
     } else if (++idle < spins) {
-      crowded_ ? static_cast<void>(::sched_yield()) : relax();
+      crowded_ || idle > rounds_before_yield ? static_cast<void>(::sched_yield()) : relax();
     } else if (rest()) {
       idle = 0;
       ++sleepers_;
@@ -165,7 +176,12 @@ void Driver::tell_if_all_wait() {
 
 std::uint64_t Driver::reductions_with_nan() {
   const std::lock_guard seat(seat_);
-  return engine_.reductions_with_nan() + nan_on_shortcut_;
+  return engine_.reductions_with_nan();
+}
+
+std::string Driver::schedules() {
+  const std::lock_guard seat(seat_);
+  return engine_.schedules();
 }
 
 void Driver::leave(Duration patience) {

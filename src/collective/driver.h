@@ -38,6 +38,7 @@ class Driver {
   [[nodiscard]] Result run(Request request);  // both, without waking the background thread
 
   [[nodiscard]] std::uint64_t reductions_with_nan();
+  [[nodiscard]] std::string schedules();
 
   // Says goodbye and waits until what was sent is on its way, or the time is over.
   void leave(Duration patience);
@@ -51,6 +52,7 @@ class Driver {
 
   void background();
   void sit_until_finished(Handle handle, std::unique_lock<std::mutex>& seat);
+  void note_nan(const Request& request);
   void remember_this_thread();
   void tell_if_all_wait();
   bool step();
@@ -61,7 +63,6 @@ class Driver {
   Engine& engine_;
   bool crowded_;
   Shortcut* shortcut_;
-  std::atomic<std::uint64_t> nan_on_shortcut_ = 0;  // results that went the short way
   std::mutex seat_;
   std::condition_variable progress_;  // something moved, and there are sleepers
   int sleepers_ = 0;

@@ -17,12 +17,18 @@ constexpr std::size_t decided_ahead = 2;
 }  // namespace
 
 Engine::Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer)
-    : transport_(transport), options_(std::move(options)), writer_(writer), post_(transport) {
+    : transport_(transport),
+      options_(std::move(options)),
+      writer_(writer),
+      post_(transport),
+      tuner_(options_.costs, options_.log_tune) {
   Circle& world = circles_[0];
   world.ranks.resize(static_cast<std::size_t>(transport_.size()));
   std::iota(world.ranks.begin(), world.ranks.end(), 0);
   world.transport = &transport_;
   world.segment = segment;
+  world.nodes = options_.nodes;
+  world.node_segment = options_.node_segment;
   if (transport_.rank() == 0) agreement_.emplace(transport_.size(), options_.limits);
 }
 
@@ -177,8 +183,8 @@ void Engine::stand_still(const std::vector<Handle>& awaited) {
 }
 
 void Engine::heard(int from, std::span<const std::byte> bytes, Instant now) {
-  if (!agreement_) return accept(decoded_decision(bytes));
-  const Report report = decoded_report(bytes);
+  if (!agreement_) return accept(post_.read_decision(bytes));
+  const Report report = post_.read_report(bytes);
   for (const auto& announcement : report.announcements) agreement_->announce(from, announcement, now);
   if (report.about_waiting) agreement_->waits(from, report.awaited, report.answered);
   if (report.leaving) agreement_->leave(from);
@@ -191,6 +197,7 @@ bool Engine::decide(Instant now) {
     const bool room = decisions_.size() + (running_ ? 1 : 0) < decided_ahead;
     auto decision = agreement_->next(now, room);
     if (!decision) return moved;
+    choose_way(*decision);
     const auto concerned = agreement_->concerned(*decision);
     if (transport_.size() > 1) post_.tell(concerned, *decision);
     if (std::binary_search(concerned.begin(), concerned.end(), 0)) accept(std::move(*decision));
@@ -198,13 +205,34 @@ bool Engine::decide(Instant now) {
   }
 }
 
+// Of sets that rank 0 is not in it knows nothing but their size.
+void Engine::choose_way(Decision& decision) {
+  const auto circle = circles_.find(decision.set);
+  if (decision.bytes == 0)
+    decision.way = Way::direct;
+  else if (circle != circles_.end())
+    decision.way = tuner_.choose(decision.bytes, circle->second.layout());
+  else
+    decision.way = tuner_.choose(decision.bytes, {static_cast<int>(agreement_->concerned(decision).size())});
+}
+
 // Refusals take effect at once. What is to be done waits for its turn, and so does the end (an error of no
 // tensor).
 void Engine::accept(Decision decision) {
+  if (decision.error.empty() && decision.set == 0) learn(decision);
   if (decision.error.empty() || decision.names.empty())
     decisions_.push_back(std::move(decision));
   else
     for (const auto& name : decision.names) refuse({decision.set, name}, decision.error);
+}
+
+void Engine::learn(const Decision& decision) {
+  for (std::size_t i = 0; i < decision.names.size(); ++i) {
+    if (i < decision.details.size())
+      post_.learn(decision.details[i]);
+    else if (const auto own = undecided_.find({0, decision.names[i]}); own != undecided_.end())
+      post_.learn(what(own->second));
+  }
 }
 
 void Engine::refuse(const Awaited& name, const std::string& why) {
@@ -249,13 +277,13 @@ void Engine::start(Instant now) {
   decisions_.pop_front();
   if (decision.names.empty()) return fail(decision.error);
   auto running = std::make_unique<Running>();
-  running->sequence = decision.sequence;
   running->begin = now;
   std::vector<const Request*> requests;
   for (std::size_t i = 0; i < decision.names.size(); ++i) requests.push_back(member(*running, decision, i));
+  running->decision = decision;
   running_ = std::move(running);
   running_->task.emplace(circles_.at(decision.set), std::move(requests), decision.counts,
-                         first_operation_tag + decision.sequence, options_.task);
+                         first_operation_tag + decision.sequence, decision.way);
 }
 
 // What this rank asked for under that name, or what it gives in its place because it has joined.
@@ -275,9 +303,13 @@ const Request* Engine::member(Running& running, const Decision& decision, std::s
 void Engine::finish(Instant now) {
   const auto running = std::move(running_);
   ++answered_;
+  const Decision& decision = running->decision;
+  if (agreement_ && decision.bytes > 0)
+    tuner_.measured(decision.way, decision.bytes, circles_.at(decision.set).layout(),
+                    std::chrono::duration<double>(now - running->begin).count());
   Result result = running->task->take();
   if (running->members.empty()) return;
-  if (running->task->nan_count() > 0) note_nan(*running);
+  if (running->task->nan_count() > 0) note_nan(title(*running));
   record(*running, now);
   change_sets(what(running->members.front()), result);
   complete(running->members.front(), std::move(result));
@@ -300,10 +332,10 @@ std::string Engine::title(const Running& running) const {
   return fmt::format("{} and {} more", first, running.members.size() - 1);
 }
 
-void Engine::note_nan(const Running& running) {
+void Engine::note_nan(const std::string& name) {
   if (++reductions_with_nan_ == 1 && options_.log)
     options_.log(fmt::format("rank {}: the result of {} holds a NaN; later ones are only counted",
-                             transport_.rank(), title(running)));
+                             transport_.rank(), name));
 }
 
 void Engine::record(const Running& running, Instant end) {
@@ -314,7 +346,7 @@ void Engine::record(const Running& running, Instant end) {
     bytes += what(member).bytes();
     arrived = std::max(arrived, operations_.at(member).arrived);
   }
-  writer_->collective(running.sequence, title(running), bytes, arrived, running.begin, end);
+  writer_->collective(running.decision.sequence, title(running), bytes, arrived, running.begin, end);
 }
 
 void Engine::complete(Handle handle, Result result) {

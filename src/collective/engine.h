@@ -23,6 +23,7 @@
 #include "record/writer.h"
 #include "task.h"
 #include "transport.h"
+#include "tuner.h"
 
 namespace longship::collective {
 
@@ -32,8 +33,11 @@ class Engine {
  public:
   struct Options {
     Coordinator::Limits limits;
-    Task::Options task;
-    std::function<void(const std::string&)> log;  // what a user may want to know; may be empty
+    std::vector<int> nodes;           // by rank; empty: all on one
+    Segment* node_segment = nullptr;  // that of this rank's node, if it is not alone there
+    Costs costs;
+    std::function<void(const std::string&)> log = {};       // what a user should know
+    std::function<void(const std::string&)> log_tune = {};  // what the tuner chooses
   };
   // All outlive the engine. The segment is null unless all ranks share it, the writer if nothing is recorded.
   Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer);
@@ -63,7 +67,11 @@ class Engine {
   void leave();
   [[nodiscard]] bool left();
 
-  // How many reductions had a NaN in their result.
+  // The expected and the measured costs, as far as this rank knows them: rank 0 knows most.
+  [[nodiscard]] std::string schedules() const { return tuner_.table(circles_.at(0).layout()); }
+
+  // How many reductions had a NaN in their result; those that others did are told.
+  void note_nan(const std::string& name);
   [[nodiscard]] std::uint64_t reductions_with_nan() const { return reductions_with_nan_; }
 
  private:
@@ -76,7 +84,7 @@ class Engine {
     std::vector<Handle> members;  // 0 for a ghost
     std::deque<Ghost> ghosts;
     std::optional<Task> task;
-    std::uint64_t sequence = 0;
+    Decision decision;
     Instant begin;
   };
 
@@ -87,13 +95,14 @@ class Engine {
   void announce(const Report& report, Instant now);
   void heard(int from, std::span<const std::byte> bytes, Instant now);
   bool decide(Instant now);
+  void choose_way(Decision& decision);
   void accept(Decision decision);
+  void learn(const Decision& decision);
   bool run(Instant now);
   void start(Instant now);
   const Request* member(Running& running, const Decision& decision, std::size_t index);
   void finish(Instant now);
   void change_sets(const Announcement& what, const Result& result);
-  void note_nan(const Running& running);
   void record(const Running& running, Instant end);
   void complete(Handle handle, Result result);
   void refuse(const Awaited& name, const std::string& why);
@@ -107,7 +116,8 @@ class Engine {
   record::Writer* writer_;
   Postman post_;
   std::optional<Agreement> agreement_;  // on rank 0
-  std::map<int, Circle> circles_;       // the process sets that this rank belongs to
+  Tuner tuner_;
+  std::map<int, Circle> circles_;  // the process sets that this rank belongs to
 
   mutable std::mutex submissions_mutex_;
   std::vector<std::pair<Handle, Operation>> submissions_;

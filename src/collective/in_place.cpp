@@ -9,19 +9,22 @@
 namespace longship::collective {
 namespace {
 
-// Small enough that ranks finish together, large enough that the common counter is not felt.
-constexpr std::size_t least_chunk = 16 * 1024;
+// A small tensor is cut into one chunk per rank; a large one into more, so that ranks finish together, but
+// not so many that the common counter is felt.
+constexpr std::size_t least_chunk = 2 * 1024;
+constexpr std::size_t shared_evenly_up_to = 64 * 1024;
 constexpr std::size_t largest_chunk = 256 * 1024;
 
 // What is copied from another rank at once: it shall still be in the second cache when it is reduced.
-constexpr std::size_t block_bytes = 128 * 1024;
+constexpr std::size_t copied_at_once = 128 * 1024;
 
 // Below this, copying through the stage takes less than the system calls of cross-memory attach.
 constexpr std::size_t attach_from = 128 * 1024;
 
 std::size_t chunk_bytes(std::size_t total, int ranks) {
-  const std::size_t share = total / (2 * static_cast<std::size_t>(ranks)) / cache_line * cache_line;
-  return std::clamp(share, least_chunk, largest_chunk);
+  const std::size_t share = total / static_cast<std::size_t>(ranks);
+  const std::size_t chunk = share <= shared_evenly_up_to ? share : share / 2;
+  return std::clamp((chunk + cache_line - 1) / cache_line * cache_line, least_chunk, largest_chunk);
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ void InPlace::work() {
 }
 
 void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
-  const std::size_t most = reach_->all_mapped() ? count : block_bytes / width_;
+  const std::size_t most = reach_->all_mapped() ? count : copied_at_once / width_;
   for (std::size_t done = 0; done < count; done += most)
     reduce_block(piece, begin + done, std::min(most, count - done));
 }
@@ -85,7 +88,9 @@ void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t cou
   const std::size_t bytes = count * width_;
   inputs_.clear();
   outputs_.clear();
-  copies_.resize(ranks);
+  inputs_.reserve(ranks);
+  outputs_.reserve(ranks);
+  if (!reach_->all_mapped()) copies_.resize(ranks);
   for (int rank = 0; rank < lane_.ranks; ++rank) {
     if (std::byte* const mapped = reach_->mapped(rank, piece)) {
       inputs_.push_back(mapped + begin * width_);
@@ -93,7 +98,7 @@ void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t cou
       continue;
     }
     auto& copy = copies_[static_cast<std::size_t>(rank)];
-    copy.resize(block_bytes);
+    copy.resize(copied_at_once);
     reach_->read(rank, piece, begin, std::span(copy).first(bytes));
     inputs_.push_back(copy.data());
   }

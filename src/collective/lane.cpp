@@ -14,7 +14,7 @@ namespace longship::collective {
 namespace {
 
 // So that a lost rank is noticed: whoever finds out does not know who sleeps here.
-constexpr timespec longest_sleep = {0, 50'000'000};
+constexpr timespec longest_nap = {0, 50'000'000};
 
 void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
@@ -45,7 +45,7 @@ void Lane::announce_sleep() const {
 }
 
 void Lane::sleep() const {
-  futex(own().sleeping, FUTEX_WAIT, 1, &longest_sleep);
+  futex(own().sleeping, FUTEX_WAIT, 1, &longest_nap);
   stay_awake();
 }
 

@@ -54,6 +54,7 @@ Memory::~Memory() {
 
 std::byte* Memory::allocate(std::size_t bytes) {
   const std::size_t length = rounded(std::max<std::size_t>(bytes, 1), page);
+  check_memory_groups(length);
   const std::lock_guard lock(mutex_);
   const std::uint64_t offset = take_place(length);
   try {

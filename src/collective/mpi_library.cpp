@@ -48,6 +48,12 @@ MpiLibrary::~MpiLibrary() {
   calls_->stop();
 }
 
+std::vector<int> MpiLibrary::nodes() const {
+  std::vector<int> nodes(static_cast<std::size_t>(place_.size));
+  if (calls_->nodes(nodes.data()) != 0) throw Error("MPI: the nodes of the ranks could not be gathered");
+  return nodes;
+}
+
 bool wants_mpi(const Lookup& variable) {
   const auto wanted = variable("LONGSHIP_TRANSPORT").value_or("own");
   if (wanted != "own" && wanted != "mpi")

@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "launched_by.h"
 #include "mpi/longship_mpi.h"
@@ -21,6 +22,7 @@ class MpiLibrary {
 
   [[nodiscard]] const longship_mpi_calls& calls() const { return *calls_; }
   [[nodiscard]] const longship_mpi_place& place() const { return place_; }
+  [[nodiscard]] std::vector<int> nodes() const;  // by rank; all of them ask together
 
  private:
   const longship_mpi_calls* calls_ = nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "element.h"
@@ -15,6 +16,14 @@ struct Values {
   std::byte* data = nullptr;
   std::size_t count = 0;
 };
+[[nodiscard]] inline std::span<std::byte> bytes_of(const Values& values, Range range) {
+  const std::size_t width = size_of(values.type);
+  return {values.data + range.begin * width, range.size() * width};
+}
+[[nodiscard]] inline std::span<std::byte> bytes_of(const Values& values) {
+  return bytes_of(values, {0, values.count});
+}
+
 using Pieces = std::vector<Values>;  // of one type
 
 [[nodiscard]] inline std::size_t total_count(const Pieces& pieces) {

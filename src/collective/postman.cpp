@@ -19,13 +19,21 @@ Postman::Postman(Transport& transport) : transport_(transport) {
   for (auto& incoming : incoming_) listen(incoming);
 }
 
-void Postman::report(const Report& report) {
+void Postman::report(Report report) {
   const int first[] = {0};
-  send(first, report_tag, encoded(report));
+  send(first, report_tag, encoded(shortened(std::move(report), dictionary_)));
 }
 
-void Postman::tell(std::span<const int> ranks, const Decision& decision) {
-  send(ranks, decision_tag, encoded(decision));
+void Postman::tell(std::span<const int> ranks, Decision decision) {
+  send(ranks, decision_tag, encoded(shortened(std::move(decision), dictionary_)));
+}
+
+Report Postman::read_report(std::span<const std::byte> bytes) const {
+  return spelled_out(decoded_report(bytes), dictionary_);
+}
+
+Decision Postman::read_decision(std::span<const std::byte> bytes) const {
+  return spelled_out(decoded_decision(bytes), dictionary_);
 }
 
 void Postman::send(std::span<const int> ranks, Tag tag, std::vector<std::byte> bytes) {

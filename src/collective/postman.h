@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "dictionary.h"
 #include "request.h"
 #include "transport.h"
 
@@ -14,8 +15,14 @@ class Postman {
  public:
   explicit Postman(Transport& transport);
 
-  void report(const Report& report);
-  void tell(std::span<const int> ranks, const Decision& decision);  // by rank 0, itself left out
+  void report(Report report);
+  void tell(std::span<const int> ranks, Decision decision);  // by rank 0, itself left out
+
+  // Of a decision of the world to do something, by every rank, after it was told or read.
+  void learn(const Announcement& announcement) { dictionary_.learn(announcement); }
+
+  [[nodiscard]] Report read_report(std::span<const std::byte> bytes) const;
+  [[nodiscard]] Decision read_decision(std::span<const std::byte> bytes) const;
 
   // Calls work(from, bytes) for each message that has come; true if there was one.
   template <class Work>
@@ -49,6 +56,7 @@ class Postman {
   void listen(Incoming& incoming);
 
   Transport& transport_;
+  Dictionary dictionary_;
   std::deque<Outgoing> outgoing_;
   std::deque<Incoming> incoming_;
 };

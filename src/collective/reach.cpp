@@ -28,17 +28,6 @@ bool attach(Attach call, int process, std::uint64_t address, std::byte* here, st
 
 }  // namespace
 
-void copy_from(int process, std::uint64_t address, std::span<std::byte> into) {
-  if (!attach(&::process_vm_readv, process, address, into.data(), into.size()))
-    throw Error::from_errno(errno, "cannot read the memory of process {}", process);
-}
-
-void copy_to(int process, std::uint64_t address, std::span<const std::byte> from) {
-  auto* const source = const_cast<std::byte*>(from.data());  // iovec serves reading as well
-  if (!attach(&::process_vm_writev, process, address, source, from.size()))
-    throw Error::from_errno(errno, "cannot write the memory of process {}", process);
-}
-
 bool can_attach(const Post& post) {
   std::uint64_t seen = 0;
   return attach(&::process_vm_readv, post.process, post.proof, reinterpret_cast<std::byte*>(&seen),
@@ -49,7 +38,8 @@ bool can_attach(const Post& post) {
 Reach::Reach(const Lane& lane, const Pieces& pieces, bool attach)
     : lane_(lane),
       width_(size_of(pieces.front().type)),
-      mapped_(static_cast<std::size_t>(lane.ranks), std::vector<std::byte*>(pieces.size())) {
+      pieces_(pieces.size()),
+      mapped_(static_cast<std::size_t>(lane.ranks) * pieces.size()) {
   const bool attaches = attach && everybody_attaches();
   for (int rank = 0; rank < lane_.ranks; ++rank) {
     const auto& where = lane_.of(rank).post.where;
@@ -68,7 +58,7 @@ bool Reach::everybody_attaches() const {
 void Reach::map(int rank, const Pieces& pieces) {
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const std::uint64_t where = lane_.of(rank).post.where[piece];
-    auto& mapped = mapped_[static_cast<std::size_t>(rank)][piece];
+    auto& mapped = mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
     if (rank == lane_.rank)
       mapped = pieces[piece].data;
     else if ((where & Post::in_arena) != 0)
@@ -80,12 +70,16 @@ void Reach::map(int rank, const Pieces& pieces) {
 
 void Reach::read(int rank, std::size_t piece, std::size_t begin, std::span<std::byte> into) const {
   const Post& post = lane_.of(rank).post;
-  copy_from(post.process, post.where[piece] + begin * width_, into);
+  if (!attach(&::process_vm_readv, post.process, post.where[piece] + begin * width_, into.data(),
+              into.size()))
+    throw Error::from_errno(errno, "rank {} was lost: cannot read its memory", rank);
 }
 
 void Reach::write(int rank, std::size_t piece, std::size_t begin, std::span<const std::byte> from) const {
   const Post& post = lane_.of(rank).post;
-  copy_to(post.process, post.where[piece] + begin * width_, from);
+  auto* const source = const_cast<std::byte*>(from.data());  // iovec serves reading as well
+  if (!attach(&::process_vm_writev, post.process, post.where[piece] + begin * width_, source, from.size()))
+    throw Error::from_errno(errno, "rank {} was lost: cannot write its memory", rank);
 }
 
 }  // namespace longship::collective

@@ -10,12 +10,8 @@
 
 namespace longship::collective {
 
-// Copies between this process and another one, as far as the kernel allows it: not between users, and not
-// under a hardened kernel. Throws Error if it fails after it has worked once.
-void copy_from(int process, std::uint64_t address, std::span<std::byte> into);
-void copy_to(int process, std::uint64_t address, std::span<const std::byte> from);
-
-// Whether `post` is of a process whose memory can be read. A wrong process of the same number (they count
+// Whether `post` is of a process whose memory can be read: not that of another user, nor any under a hardened
+// kernel. A wrong process of the same number (they count
 // differently in other namespaces) does not have the token.
 [[nodiscard]] bool can_attach(const Post& post);
 
@@ -31,9 +27,9 @@ class Reach {
 
   // Where that piece of a rank is to be seen from here, or null: then it has to be copied.
   [[nodiscard]] std::byte* mapped(int rank, std::size_t piece) const {
-    return mapped_[static_cast<std::size_t>(rank)][piece];
+    return mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
   }
-  // From the element `begin` of a piece on.
+  // From the element `begin` of a piece on. What worked once fails only if the process has ended.
   void read(int rank, std::size_t piece, std::size_t begin, std::span<std::byte> into) const;
   void write(int rank, std::size_t piece, std::size_t begin, std::span<const std::byte> from) const;
 
@@ -44,7 +40,8 @@ class Reach {
   Lane lane_;
   std::size_t width_;
   bool complete_ = true, all_mapped_ = true;
-  std::vector<std::vector<std::byte*>> mapped_;  // by rank and piece
+  std::size_t pieces_;
+  std::vector<std::byte*> mapped_;  // of rank 0, of rank 1, …
 };
 
 }  // namespace longship::collective

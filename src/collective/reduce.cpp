@@ -155,7 +155,7 @@ Loops loops_of(Type type, Op op) {
 
 // What is reduced at once before it is handed to all outputs: the inputs' lines and this stay in the first
 // cache.
-constexpr std::size_t block_bytes = 8 * 1024;
+constexpr std::size_t reduced_at_once = 8 * 1024;
 
 }  // namespace
 
@@ -174,9 +174,9 @@ void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                     inputs[1] == outputs[1] && op != Op::average;
   if (both) return loops.both(outputs[0], outputs[1], count);
   const std::size_t width = size_of(type);
-  alignas(64) std::byte block[block_bytes];
-  for (std::size_t at = 0; at < count; at += block_bytes / width) {
-    const std::size_t now = std::min(block_bytes / width, count - at);
+  alignas(64) std::byte block[reduced_at_once];
+  for (std::size_t at = 0; at < count; at += reduced_at_once / width) {
+    const std::size_t now = std::min(reduced_at_once / width, count - at);
     const auto input = [&](std::size_t index) { return inputs[index] + at * width; };
     if (inputs.size() == 1) std::memcpy(block, input(0), now * width);
     if (inputs.size() > 1) loops.combine(block, input(0), input(1), now);

@@ -305,6 +305,7 @@ class Search {
         within(fmt::format("rank {} on {}", place.rank, place.node), [&] {
           Fd socket = connect_tcp(place.address, place.port, later());
           set_no_delay(socket.get());
+          set_link_timeout(socket.get(), world_.link_timeout);
           greet(socket.get(), secret_, encoded_place(own_), later());
           wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
         });
@@ -315,6 +316,7 @@ class Search {
     for (; missing > 0; --missing) {
       auto [place, socket] = next_guest(porter);
       set_no_delay(socket.get());
+      set_link_timeout(socket.get(), world_.link_timeout);
       wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
     }
   }

@@ -27,6 +27,24 @@ void put(Encoder& out, const Announcement& one) {
   for (const int rank : one.members) out.put(static_cast<std::int32_t>(rank));
 }
 
+void put(Encoder& out, const std::vector<NumberRange>& ranges) {
+  out.put(static_cast<std::uint32_t>(ranges.size()));
+  for (const auto& [first, count] : ranges) {
+    out.put(first);
+    out.put(count);
+  }
+}
+
+std::vector<NumberRange> number_ranges(Decoder& in) {
+  std::vector<NumberRange> ranges;
+  const auto size = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const auto first = in.get<std::uint32_t>();
+    ranges.push_back({first, in.get<std::uint32_t>()});
+  }
+  return ranges;
+}
+
 Announcement announcement(Decoder& in) {
   Announcement one;
   one.kind = in.get_below<Kind>(kind_count);
@@ -120,6 +138,7 @@ std::vector<std::byte> encoded(const Report& report) {
     out.put(static_cast<std::int32_t>(set));
     out.put(name);
   }
+  put(out, report.numbers);
   return out.take();
 }
 
@@ -136,6 +155,7 @@ Report decoded_report(std::span<const std::byte> bytes) {
     const int set = in.get<std::int32_t>();
     report.awaited.push_back({set, in.text()});
   }
+  report.numbers = number_ranges(in);
   in.expect_end();
   return report;
 }
@@ -151,6 +171,9 @@ std::vector<std::byte> encoded(const Decision& decision) {
   for (const auto rank : decision.to) out.put(rank);
   out.put(static_cast<std::int32_t>(decision.set));
   out.put(decision.sequence);
+  out.put(decision.bytes);
+  out.put(decision.way);
+  put(out, decision.numbers);
   out.put(static_cast<std::uint32_t>(decision.details.size()));
   for (const auto& one : decision.details) put(out, one);
   return out.take();
@@ -168,6 +191,9 @@ Decision decoded_decision(std::span<const std::byte> bytes) {
   for (std::uint32_t i = 0; i < ranks; ++i) decision.to.push_back(in.get<std::int32_t>());
   decision.set = in.get<std::int32_t>();
   decision.sequence = in.get<std::uint64_t>();
+  decision.bytes = in.get<std::uint64_t>();
+  decision.way = in.get_below<Way>(way_count);
+  decision.numbers = number_ranges(in);
   const auto details = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < details; ++i) decision.details.push_back(announcement(in));
   in.expect_end();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "costs.h"
 #include "element.h"
 
 namespace longship::collective {
@@ -52,6 +53,12 @@ struct Announcement {
 // "all-reduce (sum) of 10 f32": for a sentence about ranks that do not agree.
 [[nodiscard]] std::string described(const Announcement& one);
 
+// Numbers of a Dictionary that follow each other.
+struct NumberRange {
+  std::uint32_t first = 0, count = 0;
+  bool operator==(const NumberRange&) const = default;
+};
+
 // What rank 0 tells those concerned: do these now, as one, or give them up.
 struct Decision {
   std::vector<std::string> names;     // several all-reduces of one type and operation are done as one
@@ -62,6 +69,9 @@ struct Decision {
   std::vector<std::int32_t> to = {};
   int set = 0;
   std::uint64_t sequence = 0;              // counts what is done, over all sets
+  std::uint64_t bytes = 0;                 // all-reduce: of all of them together
+  Way way = Way::direct;                   // how
+  std::vector<NumberRange> numbers = {};   // on the wire, in the place of names that all know
   std::vector<Announcement> details = {};  // for ranks that joined: what the names stand for
   bool operator==(const Decision&) const = default;
 };
@@ -82,6 +92,7 @@ struct Report {
   bool about_waiting = false;
   std::vector<Awaited> awaited = {};
   std::uint64_t answered = 0;
+  std::vector<NumberRange> numbers = {};  // on the wire, in the place of announcements that rank 0 knows
 };
 
 [[nodiscard]] std::vector<std::byte> encoded(const Report& report);

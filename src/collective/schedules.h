@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "element.h"
+#include "layout.h"
 #include "pieces.h"
 #include "schedule.h"
 #include "segment.h"
@@ -28,6 +29,11 @@ namespace longship::collective {
 
 // Up and down a binomial tree: fewest messages per rank; for tiny tensors.
 [[nodiscard]] Schedule tree_allreduce(Transport& transport, Tag tag, Values values, Op op);
+
+// Within the nodes, between their lowest ranks, within the nodes: for networks slower than memory. `nodes`
+// has each rank's node; the segment is this node's, null if the rank is alone there.
+[[nodiscard]] Schedule hierarchical_allreduce(Transport& transport, Segment* segment, std::vector<int> nodes,
+                                              Tag tag, Values values, Op op);
 
 // Adasum, which weighs whole tensors: each has to come alone. Floating types only.
 [[nodiscard]] Schedule adasum_allreduce(Transport& transport, Tag tag, Values values);

@@ -2,8 +2,7 @@
 #include "session.h"
 
 #include <sched.h>
-
-#include <algorithm>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "mpi_library.h"
@@ -19,7 +18,7 @@ int usable_cores() {
 
 // Ranks bound to cores of their own each see few; ranks that share all cores see them all.
 bool is_crowded(int local_size) {
-  return usable_cores() > 1 && local_size > usable_cores();
+  return local_size > ::sysconf(_SC_NPROCESSORS_ONLN) || (usable_cores() > 1 && local_size > usable_cores());
 }
 
 }  // namespace
@@ -32,6 +31,8 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
     meet_by_mpi();
   if (!record.empty()) open_record(record, clock_offset);
   Segment* const common = streams_ == nullptr ? nullptr : streams_->common_segment();
+  options.nodes = nodes_;
+  options.node_segment = segment();
   engine_ = std::make_unique<Engine>(*transport_, common, options, writer_.get());
   // What goes the short way is not seen by the engine, which records.
   const bool crowded = is_crowded(local_size_);
@@ -45,8 +46,7 @@ Duration Session::meet_others() {
   Meeting meeting = meet(world_);
   local_rank_ = meeting.local_rank;
   local_size_ = meeting.local_size;
-  node_ = meeting.nodes[static_cast<std::size_t>(world_.rank)];
-  node_count_ = 1 + *std::max_element(meeting.nodes.begin(), meeting.nodes.end());
+  nodes_ = std::move(meeting.nodes);
   auto streams = std::make_unique<StreamTransport>(std::move(meeting.wiring));
   streams_ = streams.get();
   transport_ = std::move(streams);
@@ -60,8 +60,7 @@ void Session::meet_by_mpi() {
   world_.size = place.size;
   local_rank_ = place.local_rank;
   local_size_ = place.local_size;
-  node_ = place.node;
-  node_count_ = place.nodes;
+  nodes_ = mpi.nodes();
   transport_ = std::make_unique<MpiTransport>(mpi.calls(), place.rank, place.size);
 }
 

@@ -2,8 +2,9 @@
 // One process's membership in a job, from meeting the other ranks to leaving them: all parts, in the order in
 // which they are made and unmade.
 #pragma once
-#include <chrono>
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "driver.h"
 #include "rendezvous.h"
@@ -24,8 +25,8 @@ class Session {
   [[nodiscard]] int local_rank() const { return local_rank_; }
   [[nodiscard]] int local_size() const { return local_size_; }
   // This rank's node among all of them.
-  [[nodiscard]] int node() const { return node_; }
-  [[nodiscard]] int node_count() const { return node_count_; }
+  [[nodiscard]] int node() const { return nodes_[static_cast<std::size_t>(world_.rank)]; }
+  [[nodiscard]] int node_count() const { return 1 + *std::max_element(nodes_.begin(), nodes_.end()); }
   // Of this node; null if this rank is alone there, or speaks through MPI.
   [[nodiscard]] Segment* segment() { return streams_ == nullptr ? nullptr : streams_->segment(); }
   [[nodiscard]] Driver& driver() { return *driver_; }
@@ -38,7 +39,7 @@ class Session {
 
   World world_;
   int local_rank_ = 0, local_size_ = 1;
-  int node_ = 0, node_count_ = 1;
+  std::vector<int> nodes_;  // by rank
   std::unique_ptr<record::Writer> writer_;
   std::unique_ptr<Transport> transport_;
   StreamTransport* streams_ = nullptr;  // the same, if it is one

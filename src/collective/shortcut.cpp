@@ -15,14 +15,15 @@ namespace longship::collective {
 namespace {
 
 // What is copied into the stage before the meeting and reduced by each rank for itself after it.
-constexpr std::size_t small_up_to = 16 * 1024;
+constexpr std::size_t small_up_to = 4 * 1024;
 
 // Ranks that keep missing each other here lose the patience each time; then they only try now and then.
 constexpr unsigned failures_until_rare = 16;
 constexpr std::uint64_t calls_between_tries = 64;
 
-constexpr unsigned spins_before_sleep = 4000;
-constexpr unsigned yields_before_sleep = 200;
+// Who waits longer than this lets others run, should there be any: that costs less than half a microsecond.
+constexpr unsigned spins_before_yield = 100;
+constexpr unsigned turns_before_sleep = 500;
 
 // The word: how many have come in the low bits, their purpose above.
 constexpr std::uint64_t count_mask = 0xffff;
@@ -63,7 +64,7 @@ bool Shortcut::run(const Announcement& what, std::byte* data) {
     reduce_small(what, data);
     return true;
   }
-  Direct direct(lane_, {{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
+  Direct direct(lane_, Pieces{{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
   direct.post();
   if (!meet(purpose)) return false;
   wait_until([&] { return direct.advance(); });
@@ -112,9 +113,16 @@ bool Shortcut::wait_for_all(Word& word) {
   const auto until = Clock::now() + patience_;
   for (unsigned round = 1;; ++round) {
     if ((word.load(std::memory_order_acquire) & count_mask) == all) return true;
-    crowded_ ? static_cast<void>(::sched_yield()) : relax();
+    take_turn(round);
     if (round % 32 == 0 && Clock::now() >= until) return !take_away(word);
   }
+}
+
+void Shortcut::take_turn(unsigned round) const {
+  if (crowded_ || round > spins_before_yield)
+    ::sched_yield();
+  else
+    relax();
 }
 
 // False if it is too late: all have come.
@@ -140,10 +148,9 @@ void Shortcut::reduce_small(const Announcement& what, std::byte* data) {
 
 template <class Condition>
 void Shortcut::wait_until(Condition holds) {
-  const unsigned most = crowded_ ? yields_before_sleep : spins_before_sleep;
   for (unsigned round = 0; !holds(); ++round) {
-    if (round < most) {
-      crowded_ ? static_cast<void>(::sched_yield()) : relax();
+    if (round < turns_before_sleep) {
+      take_turn(round);
       continue;
     }
     if (lane_.segment.lost() >= 0)

@@ -37,6 +37,7 @@ class Shortcut {
   [[nodiscard]] bool take_away(Word& word);
   [[nodiscard]] bool somebody_gave_up(std::uint64_t purpose) const;
   [[nodiscard]] bool wait_for_all(Word& word);
+  void take_turn(unsigned round) const;
   void reduce_small(const Announcement& what, std::byte* data);
   template <class Condition>
   void wait_until(Condition holds);

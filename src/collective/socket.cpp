@@ -151,6 +151,19 @@ void set_no_delay(int socket) {
   switch_on(socket, IPPROTO_TCP, TCP_NODELAY);
 }
 
+void set_link_timeout(int socket, std::chrono::seconds timeout) {
+  // Half of the time in silence, then a question every second. What was sent and is not acknowledged counts
+  // from when it was sent.
+  const auto seconds = static_cast<int>(timeout.count());
+  const int idle = std::max(1, seconds / 2), every = 1, questions = std::max(1, seconds - idle);
+  const int milliseconds = seconds * 1000;
+  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
 Fd listen_abstract(const std::string& name) {
   const AbstractAddress address(name);
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

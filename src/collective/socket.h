@@ -21,6 +21,9 @@ namespace longship::collective {
 [[nodiscard]] std::string own_address(int socket);  // of the interface that reaches the other end
 [[nodiscard]] std::string their_address(int socket);
 void set_no_delay(int socket);
+// A connection to a host that has not been heard of for so long is broken. The other end's kernel answers for
+// a process that is busy or stopped, so this is about nodes and networks only.
+void set_link_timeout(int socket, std::chrono::seconds timeout);
 
 // Names are not files: nothing stays behind.
 [[nodiscard]] Fd listen_abstract(const std::string& name);

@@ -55,13 +55,18 @@ Ghost::Ghost(const Announcement& what, std::size_t set_size) : request{what} {
   request.data = bytes.data();
 }
 
+Layout Circle::layout() const {
+  const int last = nodes.empty() ? 0 : *std::max_element(nodes.begin(), nodes.end());
+  return {static_cast<int>(ranks.size()), last + 1, segment != nullptr};
+}
+
 Task::Task(const Circle& circle, std::vector<const Request*> requests, std::vector<std::uint64_t> counts,
-           Tag tag, Options options)
+           Tag tag, Way way)
     : circle_(circle),
       requests_(std::move(requests)),
       counts_(std::move(counts)),
       tag_(tag),
-      options_(options),
+      way_(way),
       schedule_(schedule()) {}
 
 bool Task::step() {
@@ -105,7 +110,7 @@ Schedule Task::allreduce() {
   for (const auto& piece : pieces) scale(what().type, piece.data, piece.count, what().prescale);
   if (circle_.transport->size() == 1) return nothing_to_do();
   const Op op = reduced_op(what());
-  if (circle_.segment != nullptr && op != Op::adasum)
+  if (way_ == Way::direct && circle_.segment != nullptr && op != Op::adasum)
     return direct_allreduce(*circle_.segment, std::move(pieces), op);
 
   Values values = pieces.front();
@@ -119,8 +124,18 @@ Schedule Task::allreduce() {
 
 Schedule Task::message_allreduce(Values values, Op op) {
   if (op == Op::adasum) return adasum_allreduce(*circle_.transport, tag_, values);
-  if (values.count * size_of(values.type) >= options_.ring_from)
-    return ring_allreduce(*circle_.transport, tag_, values, op);
+  switch (way_) {
+    case Way::tree:
+      return tree_allreduce(*circle_.transport, tag_, values, op);
+    case Way::ring:
+      return ring_allreduce(*circle_.transport, tag_, values, op);
+    case Way::hierarchical:
+      return hierarchical_allreduce(*circle_.transport, circle_.node_segment, circle_.nodes, tag_, values,
+                                    op);
+    case Way::direct:
+    case Way::halving_doubling:
+      break;
+  }
   return halving_doubling_allreduce(*circle_.transport, tag_, values, op);
 }
 

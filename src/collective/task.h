@@ -33,6 +33,11 @@ struct Circle {
   std::unique_ptr<Subset> subset;  // null for the world
   Transport* transport = nullptr;  // among these ranks
   Segment* segment = nullptr;      // null unless exactly these share it
+  // The world's: the node of each rank, and the segment of this one's.
+  std::vector<int> nodes = {};
+  Segment* node_segment = nullptr;
+
+  [[nodiscard]] Layout layout() const;
 };
 
 // What a rank that has joined puts in the place of what it does not have.
@@ -44,12 +49,10 @@ struct Ghost {
 
 class Task {
  public:
-  struct Options {
-    std::size_t ring_from = std::size_t{256} << 10;  // bytes from which the ring beats halving-doubling
-  };
   // The requests stay until it is done; several are all-reduces alike.
+  // `way`: of an all-reduce, the same on all ranks.
   Task(const Circle& circle, std::vector<const Request*> requests, std::vector<std::uint64_t> counts, Tag tag,
-       Options options);
+       Way way);
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
@@ -73,7 +76,7 @@ class Task {
   std::vector<const Request*> requests_;
   std::vector<std::uint64_t> counts_;
   Tag tag_;
-  Options options_;
+  Way way_;
   std::vector<std::byte> packed_;  // several tensors as one, where the schedule cannot do with pieces
   std::vector<std::byte> gathered_;
   std::size_t nan_count_ = 0;

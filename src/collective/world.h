@@ -24,7 +24,8 @@ struct World {
       meeting_file;           // instead of host, port and secret: where rank 0 leaves them (meeting_file.h)
   std::filesystem::path mpi;  // instead of all of it: the library of the MPI that knows (mpi_library.h)
   bool one_node = false;      // known before the meeting
-  std::chrono::seconds patience{60};  // for the others to arrive
+  std::chrono::seconds patience{60};      // for the others to arrive
+  std::chrono::seconds link_timeout{30};  // a node that is not heard of for so long is lost
 };
 
 // From the environment; a process that nobody launched is a world of one. Throws Error naming the variable.

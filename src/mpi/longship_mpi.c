@@ -14,6 +14,7 @@ struct longship_mpi_request {
 static MPI_Comm all = MPI_COMM_NULL;     /* of our own, from start to stop */
 static MPI_Comm current = MPI_COMM_NULL; /* from open to close */
 static int ours; /* MPI was begun by us, and so we end it */
+static int own_node;
 static char library[MPI_MAX_LIBRARY_VERSION_STRING];
 
 #define CHECKED(call)                    \
@@ -29,16 +30,17 @@ static int find_node(struct longship_mpi_place* place) {
   CHECKED(MPI_Comm_rank(node, &place->local_rank));
   CHECKED(MPI_Comm_size(node, &place->local_size));
   CHECKED(MPI_Comm_split(all, place->local_rank == 0 ? 0 : MPI_UNDEFINED, place->rank, &first));
-  int told[2] = {0, 1};
   if (first != MPI_COMM_NULL) {
-    CHECKED(MPI_Comm_rank(first, &told[0]));
-    CHECKED(MPI_Comm_size(first, &told[1]));
+    CHECKED(MPI_Comm_rank(first, &place->node));
     CHECKED(MPI_Comm_free(&first));
   }
-  CHECKED(MPI_Bcast(told, 2, MPI_INT, 0, node));
-  place->node = told[0];
-  place->nodes = told[1];
+  CHECKED(MPI_Bcast(&place->node, 1, MPI_INT, 0, node));
+  own_node = place->node;
   return MPI_Comm_free(&node);
+}
+
+static int nodes(int* of_ranks) {
+  return MPI_Allgather(&own_node, 1, MPI_INT, of_ranks, 1, MPI_INT, all);
 }
 
 static int start(int threads, struct longship_mpi_place* place) {
@@ -146,6 +148,6 @@ static void text(int code, char* words, size_t bytes) {
 
 __attribute__((visibility("default"))) const struct longship_mpi_calls* longship_mpi(void) {
   static const struct longship_mpi_calls calls = {
-      LONGSHIP_MPI_VERSION, library, start, stop, open, close, send, receive, test, wait_any, forget, text};
+      LONGSHIP_MPI_VERSION, library, start, nodes, stop, open, close, send, receive, test, wait_any, forget, text};
   return &calls;
 }

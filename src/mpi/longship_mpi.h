@@ -23,7 +23,7 @@ struct longship_mpi_request;
 struct longship_mpi_place {
   int rank, size;
   int local_rank, local_size; /* among those of its node */
-  int node, nodes;
+  int node;
 };
 
 struct longship_mpi_calls {
@@ -32,6 +32,8 @@ struct longship_mpi_calls {
   /* Initialises MPI unless that was done, and finds out where we are. With `threads` it is called by several,
    * one at a time, which an MPI that was initialised by somebody else may not allow. */
   int (*start)(int threads, struct longship_mpi_place* place);
+  /* The node of each rank, by all of them together. */
+  int (*nodes)(int* nodes);
   /* Ends MPI, if start() began it. */
   int (*stop)(void);
   /* Messages of one open() and those of the next have nothing to do with each other. All ranks call these together. */

@@ -18,7 +18,8 @@ constexpr float nowhere = -1e30F;
 
 }  // namespace
 
-Parzen::Parzen(std::vector<Axis> axes, Weights weights) : weights_(weights), present_{1} {
+Parzen::Parzen(std::vector<Axis> axes, Weights weights, double sharpness)
+    : weights_(weights), sharpness_(sharpness), present_{1} {
   for (auto& axis : axes) {
     const auto form = form_of(axis);
     dimensions_.push_back({std::move(axis), form, {}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {}, {}});
@@ -73,7 +74,7 @@ void Parzen::erase(std::size_t slot) {
 }
 
 double Parzen::least_width() const {
-  return 1 / std::min(100.0, 2.0 + static_cast<double>(size_));
+  return 1 / std::min(100.0, std::pow(2.0 + static_cast<double>(size_), sharpness_));
 }
 
 // The neighbours on both sides, and those whose own neighbour is an end or has moved there.

@@ -24,7 +24,8 @@ class Parzen {
  public:
   enum class Weights { newest_more, equal };
 
-  Parzen(std::vector<Axis> axes, Weights weights);
+  // The least width is 1 / (points + 2)^sharpness of the range, but never below 1 %.
+  Parzen(std::vector<Axis> axes, Weights weights, double sharpness = 1);
 
   // Slots are any numbers of the caller's, ascending with age; a slot holds one point or none. Points have
   // one value per axis.
@@ -65,6 +66,7 @@ class Parzen {
 
   std::vector<Dimension> dimensions_;
   Weights weights_;
+  double sharpness_;
   std::vector<std::uint8_t> present_;  // of each place; place 0 is the wide kernel, slot s has place s + 1
   std::vector<double> cumulated_;      // weights, for sampling
   std::vector<float> base_;            // log weight and norms of all dimensions; very low where no point is

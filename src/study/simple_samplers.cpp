@@ -10,13 +10,16 @@ double random_value(std::uint64_t seed, TrialNumber number, const Parameter& par
   return parameter.axis.value(Random({seed, number, hash_of(parameter.name)}).uniform());
 }
 
+double even_value(std::uint64_t seed, TrialNumber number, ParameterId id, const Parameter& parameter) {
+  return parameter.axis.value(sobol(seed, static_cast<std::uint32_t>(number), id));
+}
+
 double RandomSampler::one(const History& history, TrialNumber number, ParameterId parameter) {
   return random_value(seed_, number, history.parameter(parameter));
 }
 
 double SobolSampler::one(const History& history, TrialNumber number, ParameterId parameter) {
-  return history.parameter(parameter).axis.value(
-      sobol(seed_, static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(parameter)));
+  return even_value(seed_, number, parameter, history.parameter(parameter));
 }
 
 std::uint64_t GridSampler::points_of(const Domain& domain) const {

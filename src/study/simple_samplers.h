@@ -11,6 +11,11 @@ namespace longship::study {
 // What every sampler does as long as it knows nothing. Depends on seed, trial and the parameter's name only.
 [[nodiscard]] double random_value(std::uint64_t seed, TrialNumber number, const Parameter& parameter);
 
+// By Sobol's sequence: the trial's number is the point, the parameter's the dimension, so that nothing has to
+// be known in advance.
+[[nodiscard]] double even_value(std::uint64_t seed, TrialNumber number, ParameterId id,
+                                const Parameter& parameter);
+
 class RandomSampler : public Sampler {
  public:
   explicit RandomSampler(std::uint64_t seed) : seed_(seed) {}
@@ -25,7 +30,6 @@ class SobolSampler : public Sampler {
  public:
   explicit SobolSampler(std::uint64_t seed) : seed_(seed) {}
   Plan plan(const History&, TrialNumber, std::span<const ParameterId>) override { return {}; }
-  // The trial's number is the point, the parameter's the dimension: nothing has to be known in advance.
   double one(const History& history, TrialNumber number, ParameterId parameter) override;
 
  private:

@@ -41,7 +41,8 @@ Plan TpeSampler::plan(const History& history, TrialNumber number, std::span<cons
 
 double TpeSampler::one(const History& history, TrialNumber number, ParameterId parameter) {
   if (history.finished_count() < settings_.startup)
-    return random_value(seed_, number, history.parameter(parameter));
+    return settings_.even_startup ? even_value(seed_, number, parameter, history.parameter(parameter))
+                                  : random_value(seed_, number, history.parameter(parameter));
   return best_draw(history, {parameter}, number)[0];
 }
 
@@ -65,7 +66,8 @@ TpeSampler::Estimator& TpeSampler::estimator(const History& history, const Space
     std::vector<Axis> axes;
     for (const auto id : space) axes.push_back(history.parameter(id).axis);
     const auto weights = history.objectives() == 1 ? Parzen::Weights::newest_more : Parzen::Weights::equal;
-    Estimator fresh{Parzen(axes, weights), Parzen(axes, Parzen::Weights::newest_more), {}};
+    Estimator fresh{
+        Parzen(axes, weights, settings_.sharpness), Parzen(axes, Parzen::Weights::newest_more), {}};
     found = estimators_.emplace(space, std::move(fresh)).first;
   }
   split_.follow(history);

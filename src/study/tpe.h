@@ -17,6 +17,8 @@ struct TpeSettings {
   std::size_t startup = 10;      // trials that are random before it begins
   std::size_t candidates = 24;   // draws
   std::optional<bool> together;  // all common parameters at once; if not said: with one objective
+  double sharpness = 1.5;        // of the good ones' kernels (parzen.h)
+  bool even_startup = true;      // by Sobol's sequence, not by chance
   bool avoid_running = true;     // "constant liar": running trials count as bad ones
 };
 

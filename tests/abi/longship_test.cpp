@@ -142,6 +142,13 @@ TEST_F(AbiTest, ScalesAndNanReachTheEngine) {
   EXPECT_EQ(longship_nan_count(), 1);
 }
 
+TEST_F(AbiTest, TheTableOfSchedulesIsText) {
+  EXPECT_EQ(longship_schedules(), nullptr);
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  ASSERT_NE(longship_schedules(), nullptr) << longship_last_error();
+  EXPECT_THAT(longship_schedules(), HasSubstr("all-reduce by 1 rank on 1 node\n"));
+}
+
 TEST_F(AbiTest, ProcessSetsAreMadeAskedAndRemoved) {
   ASSERT_EQ(longship_init(), LONGSHIP_OK);
   EXPECT_EQ(longship_cross_rank(), 0);

@@ -27,7 +27,10 @@ inline void on_engines(Spread spread, int size, const std::function<void(Driver&
     threads.emplace_back([&] {
       const int number = wiring.rank;
       StreamTransport transport(std::move(wiring));
-      Rank rank(transport, options);
+      auto own = options;
+      for (int rank = 0; rank < size; ++rank) own.nodes.push_back(node_of(spread, rank));
+      own.node_segment = transport.segment();
+      Rank rank(transport, own);
       work(rank.driver, number);
     });
   for (auto& thread : threads) thread.join();

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <random>
 
+#include "base/file.h"
+#include "collective/limits.h"
 #include "collective/segment.h"
 #include "expect.h"
 
@@ -138,6 +141,40 @@ TEST(MemoryTest, ALimitOfFilesIsAnErrorAndNotASignal) {
   EXPECT_NE(pair.memories[0]->allocate(100'000), nullptr);
 }
 
+// Control groups as the kernel shows them, in a directory.
+class GroupsTest : public testing::Test {
+ protected:
+  void put(const std::string& file, const std::string& text) {
+    const auto path = directory_.path() / file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  TemporaryDirectory directory_;
+};
+
+TEST_F(GroupsTest, TheTightestOfAllGroupsCounts) {
+  put("job/memory.max", "1000\n");
+  put("job/memory.current", "900\n");
+  put("job/memory.stat", "anon 500\ninactive_file 300\n");
+  put("job/step/memory.max", "max\n");
+  put("job/step/memory.current", "900\n");
+  const MemoryRoom room = memory_room("0::/job/step\n", directory_.path());
+  EXPECT_EQ(room.left, 400u);
+  EXPECT_EQ(room.group, (directory_.path() / "job").string());
+}
+
+TEST_F(GroupsTest, TheFirstVersionIsKnownToo) {
+  put("memory/slurm/memory.limit_in_bytes", "5000\n");
+  put("memory/slurm/memory.usage_in_bytes", "6000\n");
+  put("cpu/slurm/memory.limit_in_bytes", "1\n");
+  EXPECT_EQ(memory_room("3:cpu,cpuacct:/slurm\n2:memory:/slurm/job\n", directory_.path()).left, 0u);
+}
+
+TEST_F(GroupsTest, WhatCannotBeReadLimitsNothing) {
+  EXPECT_EQ(memory_room("0::/nowhere\nnonsense\n", directory_.path()).left, UINT64_MAX);
+  EXPECT_EQ(memory_room("", directory_.path()).left, UINT64_MAX);
+}
+
 TEST(MemoryTest, ALimitOfAddressSpaceIsAnError) {
   Pair pair;
   rlimit before{};
@@ -146,7 +183,7 @@ TEST(MemoryTest, ALimitOfAddressSpaceIsAnError) {
   now.rlim_cur = std::size_t{1} << 36;
   ::setrlimit(RLIMIT_AS, &now);
   EXPECT_THAT(message_of([&] { static_cast<void>(pair.memories[0]->allocate(std::size_t{1} << 40)); }),
-              HasSubstr("ulimit -v"));
+              testing::AnyOf(HasSubstr("ulimit -v"), HasSubstr("the memory limit of this job leaves")));
   ::setrlimit(RLIMIT_AS, &before);
   EXPECT_NE(pair.memories[0]->allocate(4096), nullptr);
 }

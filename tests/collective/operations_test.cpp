@@ -320,6 +320,7 @@ TEST_P(OperationsTest, ProcessSetsWorkBesideEachOther) {
     EXPECT_EQ(from.front(), is_even ? 4.0f : 3.0f);
     sent.what.root = is_even ? 3 : 4;
     EXPECT_THAT(driver.run(sent).error, HasSubstr("does not belong to process set"));
+    meet(driver);
   });
 }
 

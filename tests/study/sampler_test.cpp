@@ -90,7 +90,8 @@ TEST_P(EverySamplerTest, AllValuesMayBeTheSame) {
   EXPECT_EQ(voyage.step().size(), 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EverySamplerTest, testing::Values("random", "sobol", "grid", "tpe"),
+INSTANTIATE_TEST_SUITE_P(All, EverySamplerTest,
+                         testing::Values("random", "sobol", "grid", "tpe", "gp", "cmaes", "nsga2", "auto"),
                          [](const auto& about) { return std::string(about.param); });
 
 TEST(SamplersTest, UnknownNameSuggestsAKnownOne) {

@@ -266,7 +266,10 @@ class Study:
     # Between the library's numbers and Python's objects ---------------------------------------------------------------
 
     def _parameter(self, name: str, kind: tuple) -> Tuple[int, BaseDistribution]:
-        found = self._by_kind.get((name, kind))
+        try:
+            found = self._by_kind.get((name, kind))
+        except TypeError:  # a list among the choices: the distribution says so
+            found = None
         if found is None or _mixes_types(kind):
             distribution = kind[0](*kind[1:])
             found = self._of_distribution(name, distribution), distribution

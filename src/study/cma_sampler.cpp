@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cma_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "pareto.h"
+#include "simple_samplers.h"
+
+namespace longship::study {
+
+CmaSampler::CmaSampler(std::uint64_t seed, CmaSettings settings)
+    : seed_(seed), settings_(settings), alone_(seed, {}) {}
+
+double CmaSampler::one(const History& history, TrialNumber number, ParameterId parameter) {
+  return alone_.one(history, number, parameter);
+}
+
+Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<const ParameterId> space) {
+  if (history.objectives() > 1) return alone_.plan(history, number, space);
+  Space numbers;  // choices have no distance: TPE looks after them
+  for (const auto id : space)
+    if (!history.parameter(id).axis.is_category()) numbers.push_back(id);
+  if (history.finished_count() < settings_.startup || numbers.empty()) return {};
+  if (numbers != space_) {
+    space_ = numbers;
+    generation_ = 0;
+    restarts_ = 0;
+    cursor_ = 0;
+    begin(history);
+  }
+  follow(history);
+  Random random({seed_, number, 0x636d61});
+  const auto position = cma_->sample(random);
+  Plan plan{{}, generation_};
+  for (std::size_t i = 0; i < space_.size(); ++i)
+    plan.point.push_back({space_[i], history.parameter(space_[i]).axis.value(position[i])});
+  return plan;
+}
+
+std::vector<double> CmaSampler::start(const History& history) const {
+  std::vector<double> mean(space_.size(), 0.5);
+  if (restarts_ > 0) {
+    Random random({seed_, restarts_, 0x69706f70});
+    for (auto& position : mean) position = random.uniform();
+  } else if (const auto best = best_trials(history); settings_.from_best && !best.empty()) {
+    const auto& trial = history.trial(best[0]);
+    for (std::size_t i = 0; i < space_.size(); ++i)
+      if (const auto* assigned = find(trial.point, space_[i]))
+        mean[i] = history.parameter(space_[i]).axis.position(assigned->value);
+  }
+  return mean;
+}
+
+void CmaSampler::begin(const History& history) {
+  const auto usual = settings_.population > 0 ? settings_.population : usual_population(space_.size());
+  cma_.emplace(start(history), settings_.deviation, usual << std::min<std::uint64_t>(restarts_, 8));
+  results_.clear();
+}
+
+void CmaSampler::follow(const History& history) {
+  const auto changes = history.changes_from(cursor_);
+  cursor_ += changes.size();
+  for (const auto index : changes) {
+    const auto& trial = history.trials()[index];
+    if (trial.generation != generation_ || trial.state != TrialState::complete) continue;
+    Cma::Result result{violation(trial) > 0 ? HUGE_VAL : history.loss(trial), {}};
+    for (const auto id : space_)
+      if (const auto* assigned = find(trial.point, id))
+        result.position.push_back(history.parameter(id).axis.position(assigned->value));
+    if (result.position.size() != space_.size()) continue;
+    results_.push_back(std::move(result));
+    if (results_.size() < cma_->population()) continue;
+    cma_->update(std::exchange(results_, {}));
+    ++generation_;
+    if (settings_.restarts && cma_->is_done()) {
+      ++restarts_;
+      begin(history);
+    }
+  }
+}
+
+}  // namespace longship::study

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Gaussian process: what a function may be between the points where it is known. Matérn's kernel with 5/2,
+// one length for each dimension, all of them fitted by the gradient of the posterior; choices are alike or
+// not. Priors as in Hvarfner et al. (2024), whose lengths grow with the number of dimensions.
+//
+// Eigen stays in the .cpp.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace longship::study {
+
+struct Prediction {
+  double mean = 0, deviation = 1;
+  std::vector<double> mean_slope, deviation_slope;  // only if asked for
+};
+
+class GaussianProcess {
+ public:
+  // One entry for each dimension: whether it is a choice, which has values 0, 1, 2, … and no slope.
+  explicit GaussianProcess(std::vector<bool> choices);
+  GaussianProcess(GaussianProcess&&) noexcept;
+  ~GaussianProcess();
+
+  // Points one behind the other, in [0, 1]; targets around 0, their deviation about 1.
+  void know(std::span<const double> points, std::span<const double> targets);
+  // Looks for likelier lengths, from those it has; so many evaluations of the likelihood at most.
+  void fit(int evaluations, bool noiseless);
+  // After know() or fit().
+  [[nodiscard]] Prediction predict(std::span<const double> point, bool slopes) const;
+  // The same for many, without slopes: quicker.
+  [[nodiscard]] std::vector<Prediction> predict_all(std::span<const double> points) const;
+  // log of the posterior density of log lengths^-2, log scale, log noise, and its gradient: for tests.
+  [[nodiscard]] double log_posterior(std::span<const double> logs, std::span<double> gradient) const;
+  [[nodiscard]] std::vector<double> logs() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace longship::study

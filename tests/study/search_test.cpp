@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The samplers that learn: their parts are right, and they find what is to be found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "study/cma.h"
+#include "study/descent.h"
+#include "study/gaussian.h"
+#include "study/improvement.h"
+#include "study/pareto.h"
+#include "study/study.h"
+
+namespace longship::study {
+namespace {
+
+TEST(DescentTest, FindsTheMinimumOfACurvedValley) {
+  const auto rosenbrock = [](std::span<const double> x, std::span<double> gradient) {
+    gradient[0] = -400 * x[0] * (x[1] - x[0] * x[0]) - 2 * (1 - x[0]);
+    gradient[1] = 200 * (x[1] - x[0] * x[0]);
+    return 100 * std::pow(x[1] - x[0] * x[0], 2) + std::pow(1 - x[0], 2);
+  };
+  std::vector<double> x{-1.2, 1};
+  EXPECT_LT(descend(rosenbrock, {{-2, -2}, {2, 2}}, x, {300, 1e-8}), 1e-10);
+  EXPECT_NEAR(x[0], 1, 1e-4);
+}
+
+TEST(DescentTest, StopsAtTheWall) {
+  const auto slope = [](std::span<const double> x, std::span<double> gradient) {
+    gradient[0] = 1;
+    gradient[1] = 2 * (x[1] - 0.3);
+    return x[0] + std::pow(x[1] - 0.3, 2);
+  };
+  std::vector<double> x{0.7, 0.9};
+  descend(slope, {{0, 0}, {1, 1}}, x);
+  EXPECT_EQ(x[0], 0);
+  EXPECT_NEAR(x[1], 0.3, 1e-5);
+}
+
+struct Sample {
+  std::vector<double> points, targets;
+};
+
+Sample of_a_wave(std::size_t count) {
+  Sample sample;
+  Random random({3});
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = random.uniform(), y = random.uniform(), net = static_cast<double>(i % 3);
+    sample.points.insert(sample.points.end(), {x, y, net});
+    sample.targets.push_back(std::sin(5 * x) + y * y + 0.3 * net - 1);
+  }
+  return sample;
+}
+
+TEST(GaussianTest, GradientOfThePosteriorIsItsSlope) {
+  GaussianProcess process({false, false, true});
+  const auto sample = of_a_wave(15);
+  process.know(sample.points, sample.targets);
+  std::vector<double> at{0.7, -0.4, 0.2, 0.1, -4}, gradient(5), ignored(5);
+  (void)process.log_posterior(at, gradient);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    auto above = at, below = at;
+    above[i] += 1e-5;
+    below[i] -= 1e-5;
+    const double slope =
+        (process.log_posterior(above, ignored) - process.log_posterior(below, ignored)) / 2e-5;
+    EXPECT_NEAR(gradient[i], slope, 1e-4 * (1 + std::abs(slope))) << i;
+  }
+}
+
+TEST(GaussianTest, PassesThroughWhatIsKnownAndForeseesTheRest) {
+  GaussianProcess process({false, false, true});
+  const auto sample = of_a_wave(60);
+  process.know(sample.points, sample.targets);
+  process.fit(80, true);
+  for (std::size_t i = 0; i < 60; i += 7)
+    EXPECT_NEAR(process.predict(std::span(sample.points).subspan(3 * i, 3), false).mean, sample.targets[i],
+                1e-2);
+  EXPECT_NEAR(process.predict(std::vector{0.5, 0.5, 1.0}, false).mean, std::sin(2.5) + 0.25 + 0.3 - 1, 0.05);
+}
+
+TEST(GaussianTest, SlopesOfThePredictionAreRight) {
+  GaussianProcess process({false, false, true});
+  const auto sample = of_a_wave(20);
+  process.know(sample.points, sample.targets);
+  const std::vector<double> at{0.31, 0.62, 1};
+  const auto here = process.predict(at, true);
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto above = at, below = at;
+    above[i] += 1e-5;
+    below[i] -= 1e-5;
+    const auto up = process.predict(above, false), down = process.predict(below, false);
+    EXPECT_NEAR(here.mean_slope[i], (up.mean - down.mean) / 2e-5, 1e-3);
+    EXPECT_NEAR(here.deviation_slope[i], (up.deviation - down.deviation) / 2e-5, 1e-3);
+  }
+  const auto all = process.predict_all(at);
+  EXPECT_NEAR(all[0].mean, here.mean, 1e-9);
+  EXPECT_NEAR(all[0].deviation, here.deviation, 1e-9);
+}
+
+TEST(ImprovementTest, IsTheIntegralItStandsFor) {
+  for (const double mean : {-2.0, 0.0, 1.0, 3.0}) {
+    double sum = 0;
+    for (int i = 0; i < 400000; ++i) {
+      const double z = -10 + i * 5e-5;
+      sum += std::max(0.0, 0.5 - (mean + z)) * std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi) * 5e-5;
+    }
+    EXPECT_NEAR(log_expected_improvement(0.5, mean, 1).log, std::log(sum), 1e-3) << mean;
+  }
+}
+
+TEST(ImprovementTest, SlopesAreRightEverywhere) {
+  for (const double mean : {-7.0, 0.0, 5.0, 19.0, 21.0, 60.0}) {
+    const auto here = log_expected_improvement(0, mean, 1);
+    const double h = 1e-5;
+    const double by_mean =
+        (log_expected_improvement(0, mean + h, 1).log - log_expected_improvement(0, mean - h, 1).log) /
+        (2 * h);
+    const double by_deviation =
+        (log_expected_improvement(0, mean, 1 + h).log - log_expected_improvement(0, mean, 1 - h).log) /
+        (2 * h);
+    EXPECT_NEAR(here.by_mean / by_mean, 1, 1e-3) << mean;
+    if (mean > -6) {
+      EXPECT_NEAR(here.by_deviation / by_deviation, 1, 1e-3) << mean;
+    }
+  }
+}
+
+TEST(CmaTest, GoesDownAnEllipsoid) {
+  const std::size_t n = 6;
+  Cma cma(std::vector<double>(n, 0.5), 0.2, usual_population(n));
+  Random random({1});
+  double best = HUGE_VAL;
+  for (int generation = 0; generation < 250; ++generation) {
+    std::vector<Cma::Result> results;
+    for (std::size_t i = 0; i < cma.population(); ++i) {
+      auto x = cma.sample(random);
+      double loss = 0;
+      for (std::size_t k = 0; k < n; ++k)
+        loss += std::pow(10.0, static_cast<double>(k)) * std::pow(x[k] - 0.3, 2);
+      best = std::min(best, loss);
+      results.push_back({loss, std::move(x)});
+    }
+    cma.update(std::move(results));
+  }
+  EXPECT_LT(best, 1e-8);
+}
+
+TEST(CmaTest, IsDoneWhenNothingChanges) {
+  Cma cma({0.5, 0.5}, 0.2, 6);
+  Random random({1});
+  int generations = 0;
+  for (; !cma.is_done() && generations < 500; ++generations) {
+    std::vector<Cma::Result> results;
+    for (std::size_t i = 0; i < cma.population(); ++i) results.push_back({1, cma.sample(random)});
+    cma.update(std::move(results));
+  }
+  EXPECT_LT(generations, 500);
+}
+
+double best_of(const char* sampler, int trials, std::uint64_t seed, bool several_at_once = false) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler(sampler, seed));
+  const auto x = study.parameter("x", real(-5, 10)), y = study.parameter("y", real(0, 15));
+  const auto branin = [](double a, double b) {
+    return std::pow(
+               b - 5.1 / (4 * std::numbers::pi * std::numbers::pi) * a * a + 5 / std::numbers::pi * a - 6,
+               2) +
+           10 * (1 - 1 / (8 * std::numbers::pi)) * std::cos(a) + 10;
+  };
+  for (int i = 0; i < trials; i += several_at_once ? 4 : 1) {
+    std::vector<TrialNumber> batch;
+    for (int k = 0; k < (several_at_once ? 4 : 1); ++k) batch.push_back(study.ask(1));
+    for (const auto number : batch)
+      study.tell(number, TrialState::complete, {branin(study.suggest(number, x), study.suggest(number, y))},
+                 2);
+  }
+  return study.history().trial(best_trials(study.history())[0]).values[0] - 0.397887;
+}
+
+double median_regret(const char* sampler, int trials, bool several_at_once = false) {
+  std::vector<double> regrets;
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    regrets.push_back(best_of(sampler, trials, seed, several_at_once));
+  std::nth_element(regrets.begin(), regrets.begin() + 2, regrets.end());
+  return regrets[2];
+}
+
+TEST(SearchTest,
+     LearningBeatsChance) {  // bounds are ten times what was seen, so that only a mistake reaches them
+  EXPECT_LT(median_regret("tpe", 100), 0.4);
+  EXPECT_LT(median_regret("gp", 40), 0.01);
+  EXPECT_LT(median_regret("cmaes", 150), 0.1);
+  EXPECT_LT(median_regret("auto", 40), 0.01);
+}
+
+TEST(SearchTest, FourAtOnceAreNearlyAsGood) {
+  EXPECT_LT(median_regret("tpe", 100, true), 0.6);
+  EXPECT_LT(median_regret("gp", 48, true), 0.05);
+}
+
+TEST(SearchTest, ParallelTrialsDoNotGoToTheSamePlace) {
+  for (const char* sampler : {"tpe", "gp"}) {
+    Study study(std::vector<std::uint8_t>{0});
+    study.use(make_sampler(sampler, 1));
+    const auto n = study.parameter("n", integer(0, 40));
+    for (int i = 0; i < 15; ++i) {
+      const auto number = study.ask(1);
+      study.tell(number, TrialState::complete, {std::abs(study.suggest(number, n) - 20)}, 2);
+    }
+    std::set<double> places;
+    for (int i = 0; i < 8; ++i) places.insert(study.suggest(study.ask(1), n));
+    EXPECT_GE(places.size(), 4) << sampler;
+  }
+}
+
+TEST(SearchTest, SeveralObjectivesFindTheFront) {
+  for (const char* sampler : {"tpe", "nsga2", "auto"}) {
+    Study study(std::vector<std::uint8_t>{0, 0});
+    study.use(make_sampler(sampler, 1));
+    const auto x = study.parameter("x", real(-5, 5)), y = study.parameter("y", real(-5, 5));
+    for (int i = 0; i < 200; ++i) {
+      const auto number = study.ask(1);
+      const double a = study.suggest(number, x), b = study.suggest(number, y);
+      study.tell(number, TrialState::complete, {a * a + b * b, (a - 2) * (a - 2) + b * b}, 2);
+    }
+    std::size_t near = 0;
+    for (const auto number : best_trials(study.history()))
+      near += std::abs(study.history().trial(number).point[1].value) < 0.5 ? 1 : 0;
+    EXPECT_GE(near, 8) << sampler;
+  }
+}
+
+}  // namespace
+}  // namespace longship::study
