@@ -196,8 +196,9 @@ class Library:
         """The address of memory that the ranks of this node share, or None if there is no room for it."""
         return self._function("longship_memory_new")(size)
 
-    def memory_free(self, address: int) -> None:
-        self._checked(self._c.longship_memory_free(address))
+    def address_of(self, name: str) -> Optional[int]:
+        """Of a C function, for those who call it without Python."""
+        return ctypes.cast(self._function(name), ctypes.c_void_p).value
 
     def has(self, name: str) -> bool:
         return hasattr(self._c, name)
