@@ -39,7 +39,7 @@ std::vector<double> as_targets(std::vector<double> losses, std::vector<double> f
   const auto half = first.begin() + static_cast<std::ptrdiff_t>(first.size() / 2);
   std::nth_element(first.begin(), half, first.end());
   const double middle = std::min(*half, worst) - best;
-  if (middle > 0)
+  if (middle > 0 && worst - best > 10 * middle)
     for (auto& loss : losses) loss = std::log1p((loss - best) / middle);
   const auto count = static_cast<double>(losses.size());
   const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
