@@ -1,148 +1,130 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All-reduce of fp32 in place: longship.torch beside torch's gloo and Open MPI, in turn.
+"""All-reduce of fp32 in place on one node, beside Open MPI, MPICH, gloo, Horovod, and what memory allows at best.
 
-Each is timed at rank 0: fill, barrier, timed call; the median of many calls, and of several rounds. Open MPI runs with
-mpi_yield_when_idle, without which it is a benchmark of spinning, and is called from C: what a Python framework could
-reach at best. The goal is to be no slower than gloo, which is what PyTorch users have.
+Each is timed at rank 0: fill, barrier, timed call; the median of many calls, and of several rounds in which all take
+turns. C is measured from C: Open MPI (as it comes, and with mpi_yield_when_idle), MPICH, and the floor, a program that
+has its tensors in shared memory and does nothing but add. Python is measured from Python, on torch's tensors: gloo, and
+Horovod over MPI with mpi_yield_when_idle. Ours has its tensors in longship's memory ("ours") or anywhere ("private").
 """
 import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
 
+import lib_peers as peers
 from lib import Bench
+from lib_allreduce import calls
 
-REPOSITORY = Path(__file__).resolve().parents[1]
-PROGRAM = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longship"))
-SIZES = {"1 KiB": 1 << 10, "64 KiB": 1 << 16, "1 MiB": 1 << 20, "16 MiB": 1 << 24, "64 MiB": 1 << 26}
-LARGE = {"256 MiB": 1 << 28}
-
-MPI_PROGRAM = r"""
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-int main(int count, char **words) {
-  MPI_Init(&count, &words);
-  int rank;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  for (int i = 1; i < count; i += 2) {
-    const size_t bytes = strtoul(words[i], NULL, 10);
-    const int calls = atoi(words[i + 1]);
-    float *data = malloc(bytes);
-    double *times = malloc(sizeof(double) * (size_t)calls);
-    for (int call = -2; call < calls; ++call) {
-      for (size_t k = 0; k < bytes / 4; ++k) data[k] = (float)rank;
-      MPI_Barrier(MPI_COMM_WORLD);
-      const double begin = MPI_Wtime();
-      MPI_Allreduce(MPI_IN_PLACE, data, (int)(bytes / 4), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-      if (call >= 0) times[call] = MPI_Wtime() - begin;
-    }
-    qsort(times, (size_t)calls, sizeof(double), ascending);
-    if (rank == 0) printf("%zu %.9f\n", bytes, times[calls / 2]);
-    free(data);
-    free(times);
-  }
-  MPI_Finalize();
-}
-"""
+KIB, MIB = 1 << 10, 1 << 20
+SIZES = [KIB, 16 * KIB, 64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB]
+QUICK_SIZES = [KIB, 64 * KIB, MIB, 64 * MIB]
+LARGE = 64 * MIB
+SMALL = 16 * KIB
 
 
-def calls(size):
-    """How often one size is measured: about a tenth of a second's worth of copying."""
-    return max(5, min(300, (256 << 20) // size))
+def named(size):
+    return f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"
 
 
-def worker(kind, sizes):
-    """One rank of torch: prints {size: seconds} at rank 0."""
-    import statistics
-
-    import torch
-    torch.set_num_threads(1)
-    if kind == "longship":
-        import longship.torch as hvd
-        hvd.init()
-        rank, barrier, shutdown = hvd.rank(), hvd.barrier, hvd.shutdown
-
-        def allreduce(data):
-            hvd.allreduce_(data, op=hvd.Sum, name="bench")
-    else:
-        import torch.distributed as dist
-        dist.init_process_group("gloo")
-        rank, barrier, shutdown, allreduce = dist.get_rank(), dist.barrier, dist.destroy_process_group, dist.all_reduce
-    medians = {}
-    for size in sizes:
-        data = torch.empty(size // 4)
-        times = []
-        for call in range(-2, calls(size)):
-            data.fill_(rank)
-            barrier()
-            begin = time.perf_counter()
-            allreduce(data)
-            if call >= 0:
-                times.append(time.perf_counter() - begin)
-        assert float(data[-1]) == 1, "the sum of ranks 0 and 1"
-        medians[size] = statistics.median(times)
-    if rank == 0:
-        print(json.dumps(medians), flush=True)
-    shutdown()
+def with_calls(sizes):
+    return [str(word) for size in sizes for word in (size, calls(size))]
 
 
-def run_torch(kind, sizes):
-    words = [PROGRAM, "launch", "-n", "2", "--threads", "1", "--no-prefix", "--", "/usr/bin/python3", __file__, "--worker", kind]
-    said = subprocess.run([*words, *map(str, sizes)], check=True, text=True, capture_output=True).stdout
-    return {int(size): seconds for size, seconds in json.loads(said.splitlines()[-1]).items()}
+class Parties:
+    """Who is measured: each runs once through all sizes and returns {size: seconds}."""
+
+    def __init__(self, bench, sizes):
+        self.sizes = sizes
+        self.first = ["chrt", "-f", "10"] if bench.options.realtime else []
+        self.ours = peers.our_program("allreduce_call.c")
+        self.floor = peers.compiled("allreduce_floor.c", "allreduce_floor", "cc", "-O3", "-march=native")
+        self.mpi = peers.mpi_programs("allreduce_call.c")
+        self.horovod = None if bench.options.no_horovod else peers.horovod_python(bench.say)
+        for flavour in {"openmpi", "mpich"} - set(self.mpi):
+            bench.say(f"{flavour} is not installed: not compared")
+
+    def c(self, *words, **variables):
+        said = peers.output([*self.first, *words, *with_calls(self.sizes)], **variables)
+        return {int(size): float(seconds) for size, seconds in (line.split() for line in said.splitlines())}
+
+    def python(self, *words, kind, **variables):
+        said = peers.output([*self.first, *words, peers.REPOSITORY / "bench" / "lib_allreduce.py", kind, *self.sizes], **variables)
+        return {int(size): seconds for size, seconds in json.loads(said.splitlines()[-1]).items()}
+
+    def of_c(self, ranks):
+        runs = {
+            "ours": lambda: self.c(*peers.launched(ranks, self.ours)),
+            "private": lambda: self.c(*peers.launched(ranks, self.ours), LONGSHIP_BENCH_MEMORY="private"),
+            "floor": lambda: self.c(self.floor, ranks),
+        }
+        if "openmpi" in self.mpi:
+            runs["Open MPI"] = lambda: self.c(*peers.mpirun("openmpi", ranks, self.mpi["openmpi"], tuned=False))
+            runs["Open MPI tuned"] = lambda: self.c(*peers.mpirun("openmpi", ranks, self.mpi["openmpi"]))
+        # Before all others it would never let its own ranks run, where they share a core.
+        if "mpich" in self.mpi and not (self.first and ranks > len(os.sched_getaffinity(0))):
+            runs["MPICH"] = lambda: self.c(*peers.mpirun("mpich", ranks, self.mpi["mpich"]))
+        return runs
+
+    def of_python(self, ranks):
+        runs = {kind: lambda kind=kind: self.python(*peers.launched(ranks, peers.PYTHON), kind=kind)
+                for kind in ("shared", "private", "gloo")}
+        if self.horovod:
+            runs["horovod"] = lambda: self.python(*peers.mpirun("openmpi", ranks, self.horovod), kind="horovod")
+        return runs
 
 
-def compile_mpi(directory):
-    compiler = shutil.which("mpicc.openmpi")
-    if compiler is None or shutil.which("mpirun.openmpi") is None:
-        return None
-    source, program = Path(directory) / "allreduce.c", Path(directory) / "allreduce"
-    source.write_text(MPI_PROGRAM)
-    subprocess.run([compiler, "-O2", source, "-o", program], check=True)
-    return program
+def goals_in_c(size, ranks, peer):
+    """The bounds on ours / peer: of what lies in our memory, of what is private."""
+    if peer == "floor":
+        return 1.3, None
+    if not peer.startswith("Open MPI"):
+        return None, None
+    if ranks > 2:
+        return (1 / 6, 1 / 3.5) if size == LARGE else (1.0, None)
+    return (1 / 2, 1 / 1.5) if size >= LARGE else (1.0, None)
 
 
-def run_mpi(program, sizes):
-    words = ["mpirun.openmpi", "-n", "2", "--bind-to", "core", "--mca", "mpi_yield_when_idle", "1", program]
-    for size in sizes:
-        words += [str(size), str(calls(size))]
-    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    said = subprocess.run(words, check=True, text=True, capture_output=True, env=environment).stdout
-    return {int(size): float(seconds) for size, seconds in (line.split() for line in said.splitlines())}
+def goals_in_python(size, ranks, peer):
+    if size <= SMALL and ranks == 2:
+        return 1 / 50, None
+    if size < LARGE:
+        return None, None
+    if ranks > 2:
+        return 1 / 6, 1 / 3.5
+    return (1 / 1.9, 1 / 1.5) if peer == "horovod" else (1 / 3, None)
+
+
+def report(bench, language, ranks, medians, ours, goals):
+    """Ours in our memory and ours in private memory beside each of the others, size by size."""
+    for size in medians[ours]:
+        for peer in medians:
+            if peer in (ours, "private"):
+                continue
+            of_ours, of_private = goals(size, ranks, peer)
+            for where, bound in ((ours, of_ours), ("private", of_private)):
+                bench.figure(f"{language}, {ranks} ranks, {named(size)}: {'ours' if where == ours else where} / {peer}",
+                             medians[where][size] * 1e6, medians[peer][size] * 1e6, "us",
+                             at_most=None if bound is None else float(f"{bound:.3g}"))
+
+
+def options(parser):
+    parser.add_argument("--quick", action="store_true", help="few sizes")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--only", choices=["C", "Python"], help="measured from one language")
+    parser.add_argument("--no-horovod", action="store_true", help="without Horovod, which has to be built")
+    parser.add_argument("--realtime", action="store_true", help="all parties before other processes (chrt): on a busy machine")
 
 
 def main():
-    bench = Bench(__doc__, lambda parser: parser.add_argument("--full", action="store_true", help="256 MiB too"))
-    sizes = SIZES | (LARGE if bench.options.full else {})
-    with tempfile.TemporaryDirectory() as directory:
-        program = compile_mpi(directory)
-        if program is None:
-            bench.say("Open MPI is not installed: not compared")
-        medians = bench.interleave_all({
-            "longship": lambda: run_torch("longship", sizes.values()),
-            "gloo": lambda: run_torch("gloo", sizes.values()),
-            **({"mpi": lambda: run_mpi(program, sizes.values())} if program else {}),
-        })
-    for name, size in sizes.items():
-        ours = medians["longship"][size] * 1e6
-        bench.figure(f"{name}: longship.torch / gloo", ours, medians["gloo"][size] * 1e6, "us", at_most=1.0)
-        if program:
-            bench.figure(f"{name}: longship.torch / Open MPI in C", ours, medians["mpi"][size] * 1e6, "us")
+    bench = Bench(__doc__, options)
+    sizes = QUICK_SIZES if bench.options.quick else SIZES
+    parties = Parties(bench, sizes)
+    for ranks in bench.options.ranks:
+        if bench.options.only != "Python":
+            report(bench, "C", ranks, bench.interleave_all(parties.of_c(ranks)), "ours", goals_in_c)
+        if bench.options.only != "C":
+            report(bench, "Python", ranks, bench.interleave_all(parties.of_python(ranks)), "shared", goals_in_python)
     bench.end()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--worker"]:
-        worker(sys.argv[2], [int(size) for size in sys.argv[3:]])
-    else:
-        main()
+    main()

@@ -132,10 +132,10 @@ def link_for_user(image, scratch):
 
 
 def give_program_to_user(longship, scratch):
-    program = scratch / "bin" / "longship"
-    program.parent.mkdir()
-    shutil.copy2(longship, program)
-    return program
+    for path in ("bin/longship", "libexec/longship/longship-node"):
+        (scratch / path).parent.mkdir(parents=True)
+        shutil.copy2(longship.parent.parent / path, scratch / path)
+    return scratch / "bin" / "longship"
 
 
 def as_user(work):

@@ -8,7 +8,6 @@ ratio is nearer to 1 than native runs are to each other. Free memory is what the
 the training; beside it stands what the process itself has that cannot be dropped.
 """
 import json
-import math
 import os
 import shutil
 import statistics
@@ -18,7 +17,6 @@ import tempfile
 from pathlib import Path
 
 BATCH, SIDE, WARM_UP = 8, 32, 3
-STUDENT = {14: 2.145, 19: 2.093, 24: 2.064, 29: 2.045, 39: 2.023, 59: 2.001}  # two-sided 95 %, by degrees of freedom
 
 
 # --- what is measured: runs inside and outside
@@ -76,16 +74,8 @@ def take_turns(boxed, native, pairs):
     return results
 
 
-def interval(ratios):
-    """Mean and 95 % interval of ratios, which are distributed as logarithms."""
-    logs = [math.log(ratio) for ratio in ratios]
-    known = max((freedom for freedom in STUDENT if freedom <= len(logs) - 1), default=14)
-    reach = STUDENT[known] * statistics.stdev(logs) / math.sqrt(len(logs))
-    mean = statistics.fmean(logs)
-    return tuple(math.exp(value) for value in (mean, mean - reach, mean + reach))
-
-
 def compare(bench, name, unit, key, results):
+    from lib import interval
     boxed, native = ([run[key] for run in results[who]] for who in ("boxed", "native"))
     ratio, low, high = interval([ours / theirs for ours, theirs in zip(boxed, native, strict=True)])
     noise = statistics.stdev(native) / statistics.fmean(native)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/package.sh BUILD INTO: a tarball that runs wherever it is unpacked, on any Linux since kernel 4.18.
-# bin/longship is static. The large program brings its own C library and loader, so the system's may be older;
+# bin/longship and libexec/longship/longship-node are static. The large program brings its own C library and loader, so the system's may be older;
 # liblongship.so, which is loaded into the user's Python, needs only glibc 2.28.
 set -euo pipefail
 build=$1 into=$2
@@ -11,7 +11,8 @@ tree=$into/$name
 
 rm -rf "$tree"
 mkdir -p "$tree"/{bin,libexec/longship,lib/bundled,share/longship}
-install -s -m 755 "$build/bin/longship" "$tree/bin/longship"
+install -m 755 "$build/bin/longship" "$tree/bin/longship"
+install -s -m 755 "$build/libexec/longship/longship-node" "$tree/libexec/longship/longship-node"
 install -s -m 755 "$build/libexec/longship/longship" "$tree/libexec/longship/longship"
 cp -r "$build/lib/longship" "$tree/lib/"
 find "$tree/lib/longship" -name __pycache__ -prune -exec rm -rf {} +

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from typing import Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ._operation import Operation
 
 _ABI_VERSION = 1
 
@@ -15,14 +17,16 @@ class LongshipError(RuntimeError):
 
 
 def _path() -> str:
-    """``LONGSHIP_LIBRARY``, or where it is installed: two directories above this package."""
+    """``LONGSHIP_LIBRARY``, or where it is installed: two directories above this package, or, by pip, in it."""
     named = os.environ.get("LONGSHIP_LIBRARY")
     if named:
         return named
-    beside = pathlib.Path(__file__).resolve().parents[2] / "liblongship.so"
-    if beside.exists():
-        return str(beside)
-    raise ImportError(f"liblongship.so is not at {beside}: set LONGSHIP_LIBRARY to its path")
+    here = pathlib.Path(__file__).resolve()
+    places = [here.parents[2] / "liblongship.so", here.parent / "liblongship.so"]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise ImportError(f"liblongship.so is neither {places[0]} nor {places[1]}: set LONGSHIP_LIBRARY to its path")
 
 
 _SIGNATURES = {
@@ -35,18 +39,8 @@ _SIGNATURES = {
     "longship_size": (ctypes.c_int, []),
     "longship_local_rank": (ctypes.c_int, []),
     "longship_local_size": (ctypes.c_int, []),
-    "longship_allreduce_begin": (
-        ctypes.c_int64,
-        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
-    ),
-    "longship_broadcast_begin": (
-        ctypes.c_int64,
-        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
-    ),
-    "longship_allgather_begin": (
-        ctypes.c_int64,
-        [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int],
-    ),
+    "longship_begin": (ctypes.c_int64, [ctypes.POINTER(Operation)]),
+    "longship_run": (ctypes.c_int, [ctypes.POINTER(Operation)]),
     "longship_poll": (ctypes.c_int, [ctypes.c_int64]),
     "longship_wait": (ctypes.c_int, [ctypes.c_int64]),
     "longship_gathered_counts": (ctypes.c_int, [ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64)]),
@@ -60,6 +54,16 @@ _SIGNATURES = {
         [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int],
     ),
     "longship_barrier": (ctypes.c_int, [ctypes.c_char_p]),
+    "longship_joined": (ctypes.c_int, [ctypes.c_int64]),
+    "longship_process_set_add": (ctypes.c_int, [ctypes.POINTER(ctypes.c_int), ctypes.c_size_t]),
+    "longship_process_set_remove": (ctypes.c_int, [ctypes.c_int]),
+    "longship_process_set_size": (ctypes.c_int, [ctypes.c_int]),
+    "longship_process_set_rank": (ctypes.c_int, [ctypes.c_int]),
+    "longship_process_set_ranks": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(ctypes.c_int)]),
+    "longship_memory_new": (ctypes.c_void_p, [ctypes.c_size_t]),
+    "longship_memory_free": (ctypes.c_int, [ctypes.c_void_p]),
+    "longship_cross_rank": (ctypes.c_int, []),
+    "longship_cross_size": (ctypes.c_int, []),
     "longship_checkpoint_wanted": (ctypes.c_uint32, []),
     "longship_now": (ctypes.c_int64, []),
     "longship_recording": (ctypes.c_int, []),
@@ -89,7 +93,9 @@ class Library:
         if self._functions is None:
             loaded = ctypes.CDLL(_path())
             for name, (result, arguments) in _SIGNATURES.items():
-                function = getattr(loaded, name)
+                function = getattr(loaded, name, None)
+                if function is None:  # an older library: what needs the function will say so
+                    continue
                 function.restype = result
                 function.argtypes = arguments
             version = loaded.longship_abi_version()
@@ -134,14 +140,19 @@ class Library:
     def local_size(self) -> int:
         return self._checked(self._c.longship_local_size())
 
-    def allreduce_begin(self, name: str, address: int, count: int, kind: int, op: int) -> int:
-        return self._checked(self._c.longship_allreduce_begin(name.encode(), address, count, kind, op))
+    def cross_rank(self) -> int:
+        return self._checked(self._function("longship_cross_rank")())
 
-    def broadcast_begin(self, name: str, address: int, count: int, kind: int, root: int) -> int:
-        return self._checked(self._c.longship_broadcast_begin(name.encode(), address, count, kind, root))
+    def cross_size(self) -> int:
+        return self._checked(self._function("longship_cross_size")())
 
-    def allgather_begin(self, name: str, address: int, count: int, kind: int) -> int:
-        return self._checked(self._c.longship_allgather_begin(name.encode(), address, count, kind))
+    def begin(self, kind: int, name: str, **fields: Any) -> int:
+        """Begins an operation (``_operation.py`` has the fields) and returns its handle."""
+        return self._checked(self._c.longship_begin(ctypes.byref(Operation.of(kind, name, **fields))))
+
+    def run(self, kind: int, name: str, **fields: Any) -> None:
+        """Begins and waits: quicker, for kinds whose result is in place."""
+        self._checked(self._c.longship_run(ctypes.byref(Operation.of(kind, name, **fields))))
 
     def allreduce(self, name: str, address: int, count: int, kind: int, op: int) -> None:
         self._checked(self._c.longship_allreduce(name.encode(), address, count, kind, op))
@@ -158,13 +169,43 @@ class Library:
     def wait(self, handle: int) -> None:
         self._checked(self._c.longship_wait(handle))
 
-    def gathered_counts(self, handle: int) -> List[int]:
-        counts = (ctypes.c_uint64 * self.size())()
+    def gathered_counts(self, handle: int, ranks: int) -> List[int]:
+        counts = (ctypes.c_uint64 * ranks)()
         self._checked(self._c.longship_gathered_counts(handle, counts))
         return list(counts)
 
     def gathered(self, handle: int, address: int, size: int) -> None:
         self._checked(self._c.longship_gathered(handle, address, size))
+
+    def joined(self, handle: int) -> int:
+        return self._checked(self._function("longship_joined")(handle))
+
+    def process_set_add(self, ranks: Sequence[int]) -> int:
+        array = (ctypes.c_int * len(ranks))(*ranks)
+        return self._checked(self._function("longship_process_set_add")(array, len(ranks)))
+
+    def process_set_remove(self, number: int) -> None:
+        self._checked(self._function("longship_process_set_remove")(number))
+
+    def process_set_ranks(self, number: int) -> List[int]:
+        ranks = (ctypes.c_int * self._checked(self._function("longship_process_set_size")(number)))()
+        self._checked(self._c.longship_process_set_ranks(number, ranks))
+        return list(ranks)
+
+    def memory_new(self, size: int) -> Optional[int]:
+        """The address of memory that the ranks of this node share, or None if there is no room for it."""
+        return self._function("longship_memory_new")(size)
+
+    def memory_free(self, address: int) -> None:
+        self._checked(self._c.longship_memory_free(address))
+
+    def has(self, name: str) -> bool:
+        return hasattr(self._c, name)
+
+    def _function(self, name: str) -> Any:
+        if not self.has(name):
+            raise LongshipError(f"{_path()} is older than this package: it has no {name}")
+        return getattr(self._c, name)
 
     def checkpoints_wanted(self) -> int:
         return self._c.longship_checkpoint_wanted()

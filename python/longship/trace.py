@@ -7,8 +7,9 @@ All time that nothing else covers counts as compute. Communication is recorded b
 from __future__ import annotations
 
 import contextlib
-from typing import Iterable, Iterator, TypeVar
+from typing import Any, Iterable, Iterator, TypeVar
 
+from . import timeline
 from ._library import library
 
 _T = TypeVar("_T")
@@ -16,17 +17,33 @@ _T = TypeVar("_T")
 _ACTIVITIES = {"compute": 0, "communication": 1, "waiting": 2, "input": 3, "checkpoint": 4, "other": 5}
 
 
-@contextlib.contextmanager
-def region(name: str, activity: str = "compute") -> Iterator[None]:
-    """Names what happens inside: ``with trace.region("augment", "input"): …``."""
-    if not library.recording:
-        yield
-        return
-    begin = library.now()
-    try:
-        yield
-    finally:
-        library.span(_ACTIVITIES[activity], name, begin, library.now())
+class region(contextlib.ContextDecorator):  # noqa: N801: used as a function
+    """Names what happens inside: ``with trace.region("augment", "input"): …``, or a function: ``@trace.region("augment")``.
+
+    Not a generator, which would cost more than what is measured around small operations.
+    """
+
+    __slots__ = ("_name", "_activity", "_begin")
+
+    def __init__(self, name: str, activity: str = "compute") -> None:
+        self._name = name
+        self._activity = activity
+        self._begin = 0
+
+    def _recreate_cm(self) -> "region":
+        return region(self._name, self._activity)  # a function may call itself
+
+    def __enter__(self) -> None:
+        if library.recording or timeline.running():
+            self._begin = library.now()
+
+    def __exit__(self, *_: Any) -> None:
+        if self._begin == 0:
+            return
+        end = library.now()
+        timeline.note(self._name, self._activity, self._begin, end)
+        if library.recording:
+            library.span(_ACTIVITIES[self._activity], self._name, self._begin, end)
 
 
 def batches(loader: Iterable[_T]) -> Iterator[_T]:

@@ -1,52 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "longship.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "collective/session.h"
+#include "call.h"
 #include "control.h"
 #include "recording.h"
 
 namespace {
 
 using namespace longship;
+using namespace longship::abi;
 using namespace longship::collective;
 
-thread_local std::string last_error;
-
-// The one session of this process. Calls hold a share of it, so that a shutdown in another thread cannot pull
-// it away from under them.
+// The one session of this process.
 std::mutex session_mutex;
 std::shared_ptr<Session> the_session;
 abi::Recording own_recording;  // until there is one; with the mutex
-
-// Results of all-gathers between their wait and their reading.
-std::mutex gathered_mutex;
-std::map<Handle, Result> gathered;
-
-// Nothing leaves the library but a code.
-template <class Work>
-auto guarded(Work work) noexcept -> decltype(work()) {
-  using Code = decltype(work());
-  try {
-    return work();
-  } catch (const Error& error) {
-    last_error = error.what();
-    return static_cast<Code>(error.failure() == Failure::usage ? LONGSHIP_USAGE : LONGSHIP_FAILED);
-  } catch (const std::exception& error) {
-    last_error = error.what();
-  } catch (...) {
-    last_error = "an unknown error";
-  }
-  return static_cast<Code>(LONGSHIP_FAILED);
-}
 
 std::shared_ptr<Session> session_or_null() {
   const std::lock_guard lock(session_mutex);
@@ -69,34 +46,20 @@ bool with_writer(Work work) {
   return writer != nullptr;
 }
 
-std::shared_ptr<Session> session() {
-  auto found = session_or_null();
-  if (!found) throw Error(Failure::usage, "not initialised: call init() first");
-  return found;
+// To stderr: stdout belongs to the script.
+void say(const std::string& line) {
+  const std::string text = "longship: " + line + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-int number_below(int value, int count, const char* what) {
-  if (value < 0 || value >= count) throw Error(Failure::usage, "{}: there is no such {}", value, what);
-  return value;
-}
-
-Request request(Kind kind, const char* name, void* data, size_t count, int type, int op, int root) {
-  if (name == nullptr) throw Error(Failure::usage, "an operation needs a name");
-  if (data == nullptr && count > 0) throw Error(Failure::usage, "\"{}\": no data", name);
-  Request asked;
-  asked.what.kind = kind;
-  asked.what.type = static_cast<Type>(number_below(type, type_count, "type"));
-  asked.what.op = static_cast<Op>(number_below(op, op_count, "operation"));
-  asked.what.root = root;
-  asked.what.count = count;
-  asked.what.name = name;
-  asked.data = static_cast<std::byte*>(data);
-  return asked;
-}
-
-int code_of(Result result) {
-  if (!result.error.empty()) throw Error("{}", result.error);
-  return LONGSHIP_OK;
+// Whether a list of words, separated by commas, has this one.
+bool asks_for(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    const auto comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == word) return true;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return false;
 }
 
 Engine::Options options_from_environment() {
@@ -108,6 +71,9 @@ Engine::Options options_from_environment() {
       throw Error(Failure::usage, "LONGSHIP_PATIENCE={}: not a number of seconds", text);
     options.limits.patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   }
+  options.log = say;
+  if (const char* const wanted = std::getenv("LONGSHIP_LOG"); wanted != nullptr && asks_for(wanted, "tune"))
+    options.log_tune = say;
   return options;
 }
 
@@ -116,6 +82,12 @@ Instant instant(int64_t nanoseconds) {
 }
 
 }  // namespace
+
+std::shared_ptr<Session> abi::session() {
+  auto found = session_or_null();
+  if (!found) throw Error(Failure::usage, "not initialised: call init() first");
+  return found;
+}
 
 int longship_abi_version(void) {
   return LONGSHIP_ABI_VERSION;
@@ -145,8 +117,8 @@ int longship_shutdown(void) {
       ending.swap(the_session);
       own_recording.close();
     }
-    const std::lock_guard lock(gathered_mutex);
-    gathered.clear();
+    abi::forget_results();
+    abi::forget_process_sets();
     return LONGSHIP_OK;
   });
 }
@@ -171,85 +143,25 @@ int longship_local_size(void) {
   return guarded([] { return session()->local_size(); });
 }
 
-int64_t longship_allreduce_begin(const char* name, void* data, size_t count, int type, int op) {
-  return guarded(
-      [&] { return session()->driver().submit(request(Kind::allreduce, name, data, count, type, op, 0)); });
+int longship_cross_rank(void) {
+  return guarded([] { return session()->node(); });
 }
 
-int64_t longship_broadcast_begin(const char* name, void* data, size_t count, int type, int root) {
-  return guarded(
-      [&] { return session()->driver().submit(request(Kind::broadcast, name, data, count, type, 0, root)); });
+int longship_cross_size(void) {
+  return guarded([] { return session()->node_count(); });
 }
 
-int64_t longship_allgather_begin(const char* name, const void* data, size_t count, int type) {
-  // All-gather only reads; the request's pointer serves the others as well.
-  auto* const bytes = const_cast<void*>(data);
-  return guarded(
-      [&] { return session()->driver().submit(request(Kind::allgather, name, bytes, count, type, 0, 0)); });
+int64_t longship_nan_count(void) {
+  return guarded([] { return static_cast<int64_t>(session()->driver().reductions_with_nan()); });
 }
 
-int64_t longship_barrier_begin(const char* name) {
-  return guarded(
-      [&] { return session()->driver().submit(request(Kind::barrier, name, nullptr, 0, 0, 0, 0)); });
-}
-
-int longship_poll(int64_t handle) {
-  return guarded([&] { return session()->driver().finished(handle) ? 1 : 0; });
-}
-
-int longship_wait(int64_t handle) {
-  return guarded([&]() -> int {
-    Result result = session()->driver().wait(handle);
-    if (result.error.empty() && !result.counts.empty()) {
-      const std::lock_guard lock(gathered_mutex);
-      gathered[handle] = std::move(result);
-      return LONGSHIP_OK;
-    }
-    return code_of(std::move(result));
-  });
-}
-
-int longship_gathered_counts(int64_t handle, uint64_t* counts) {
-  return guarded([&]() -> int {
-    const std::lock_guard lock(gathered_mutex);
-    const auto found = gathered.find(handle);
-    if (found == gathered.end())
-      throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
-    std::copy(found->second.counts.begin(), found->second.counts.end(), counts);
+const char* longship_schedules(void) {
+  thread_local std::string table;
+  const int code = guarded([]() -> int {
+    table = session()->driver().schedules();
     return LONGSHIP_OK;
   });
-}
-
-int longship_gathered(int64_t handle, void* data, size_t bytes) {
-  return guarded([&]() -> int {
-    const std::lock_guard lock(gathered_mutex);
-    const auto found = gathered.find(handle);
-    if (found == gathered.end())
-      throw Error(Failure::usage, "handle {} is not a finished all-gather", handle);
-    const auto& all = found->second.gathered;
-    if (bytes != all.size())
-      throw Error(Failure::usage, "{} bytes were gathered, there is room for {}", all.size(), bytes);
-    if (bytes > 0) std::memcpy(data, all.data(), bytes);
-    gathered.erase(found);
-    return LONGSHIP_OK;
-  });
-}
-
-int longship_allreduce(const char* name, void* data, size_t count, int type, int op) {
-  return guarded([&]() -> int {
-    return code_of(session()->driver().run(request(Kind::allreduce, name, data, count, type, op, 0)));
-  });
-}
-
-int longship_broadcast(const char* name, void* data, size_t count, int type, int root) {
-  return guarded([&]() -> int {
-    return code_of(session()->driver().run(request(Kind::broadcast, name, data, count, type, 0, root)));
-  });
-}
-
-int longship_barrier(const char* name) {
-  return guarded(
-      [&] { return code_of(session()->driver().run(request(Kind::barrier, name, nullptr, 0, 0, 0, 0))); });
+  return code == LONGSHIP_OK ? table.c_str() : nullptr;
 }
 
 int64_t longship_now(void) {

@@ -29,9 +29,26 @@ enum {
   LONGSHIP_F16 = 4,
   LONGSHIP_BF16 = 5,
   LONGSHIP_F32 = 6,
-  LONGSHIP_F64 = 7
+  LONGSHIP_F64 = 7,
+  LONGSHIP_BOOL = 8 /* a byte, 0 or 1; all-reduce: min and product are "and", max and sum are "or" */
 };
-enum { LONGSHIP_SUM = 0, LONGSHIP_AVERAGE = 1, LONGSHIP_MIN = 2, LONGSHIP_MAX = 3, LONGSHIP_PRODUCT = 4 };
+enum {
+  LONGSHIP_SUM = 0,
+  LONGSHIP_AVERAGE = 1,
+  LONGSHIP_MIN = 2,
+  LONGSHIP_MAX = 3,
+  LONGSHIP_PRODUCT = 4,
+  LONGSHIP_ADASUM = 5 /* f16, bf16, f32, f64 */
+};
+enum {
+  LONGSHIP_ALLREDUCE = 0,
+  LONGSHIP_BROADCAST = 1,
+  LONGSHIP_ALLGATHER = 2,
+  LONGSHIP_BARRIER = 3,
+  LONGSHIP_ALLTOALL = 4,
+  LONGSHIP_REDUCESCATTER = 5,
+  LONGSHIP_JOIN = 6
+};
 enum {
   LONGSHIP_COMPUTE = 0,
   LONGSHIP_COMMUNICATION = 1,
@@ -59,9 +76,45 @@ LONGSHIP_API int longship_rank(void);
 LONGSHIP_API int longship_size(void);
 LONGSHIP_API int longship_local_rank(void);
 LONGSHIP_API int longship_local_size(void);
+LONGSHIP_API int longship_cross_rank(void); /* the node's place among the nodes */
+LONGSHIP_API int longship_cross_size(void);
 
-/* Begin an operation of all ranks, and give it a handle (positive, or a negative code). Ranks match
- * operations by name; buffers must stay until the wait. Counts are in elements. */
+/* Process sets: some ranks that do operations among themselves. Made and removed by all ranks of the world
+ * alike, also by those outside of it; 0 is the world and stays. */
+LONGSHIP_API int longship_process_set_add(const int* ranks,
+                                          size_t count); /* its number, or a negative code */
+LONGSHIP_API int longship_process_set_remove(int set);
+LONGSHIP_API int longship_process_set_size(int set);
+LONGSHIP_API int longship_process_set_rank(
+    int set); /* this rank's place in it; LONGSHIP_USAGE if it has none */
+LONGSHIP_API int longship_process_set_ranks(int set, int* ranks);
+
+/* An operation of all ranks, or of those of a process set. Set all to zero and the scales to 1, then what
+ * applies. */
+struct longship_operation {
+  size_t bytes; /* sizeof(struct longship_operation): fields are only added at the end */
+  int kind, type, op;
+  int root;                   /* broadcast: a rank of the world, also within a process set */
+  int process_set;            /* 0: all ranks */
+  uint32_t group_size;        /* with a group: how many operations belong to it */
+  const char* name;           /* what ranks match it by */
+  const char* group;          /* those of one group are done together, once all are there; NULL: none */
+  void* data;                 /* changed in place by all-reduce and broadcast, only read by the others */
+  size_t count;               /* elements */
+  const uint64_t* splits;     /* all-to-all: elements for each rank of the set; NULL: equal parts */
+  size_t row;                 /* reduce-scatter: elements that stay together; 0 is 1 */
+  double prescale, postscale; /* all-reduce, reduce-scatter: multiplied before and after */
+};
+/* Begins it: a handle (positive), or a negative code. The struct and what it points to may go, except data.
+ */
+LONGSHIP_API int64_t longship_begin(const struct longship_operation* operation);
+/* Begin and wait in one: quicker, because no other thread has to be woken. Only for kinds that need nothing
+ * to be read afterwards: all-reduce, broadcast, barrier. */
+LONGSHIP_API int longship_run(const struct longship_operation* operation);
+
+/* The same for the common cases. Begin an operation of all ranks, and give it a handle (positive, or a
+ * negative code). Ranks match operations by name; buffers must stay until the wait. Counts are in elements.
+ */
 LONGSHIP_API int64_t longship_allreduce_begin(const char* name, void* data, size_t count, int type, int op);
 LONGSHIP_API int64_t longship_broadcast_begin(const char* name, void* data, size_t count, int type, int root);
 LONGSHIP_API int64_t longship_allgather_begin(const char* name, const void* data, size_t count, int type);
@@ -69,18 +122,36 @@ LONGSHIP_API int64_t longship_barrier_begin(const char* name);
 
 /* 1 if a wait would return at once, 0 if not. */
 LONGSHIP_API int longship_poll(int64_t handle);
-/* Until it is done; the handle is used up, except after an all-gather. */
+/* Until it is done; the handle is used up, except where there is a result to be read. */
 LONGSHIP_API int longship_wait(int64_t handle);
 
-/* After the wait for an all-gather: the elements of each rank (as many as there are ranks), then all of them
- * in the order of ranks. The second call uses the handle up. */
+/* After the wait for an all-gather or all-to-all: the elements from each rank of the set, then all of them in
+ * the order of ranks. For a reduce-scatter: the elements of each rank's part, then those of this rank's. The
+ * second call uses the handle up. */
 LONGSHIP_API int longship_gathered_counts(int64_t handle, uint64_t* counts);
 LONGSHIP_API int longship_gathered(int64_t handle, void* data, size_t bytes);
+/* After the wait for a join: the rank that joined last. Uses the handle up. */
+LONGSHIP_API int longship_joined(int64_t handle);
+
+/* How many all-reduces and reduce-scatters of this rank had a NaN in their result. Large tensors are looked
+ * at in samples. */
+LONGSHIP_API int64_t longship_nan_count(void);
 
 /* Begin and wait in one: quicker, because no other thread has to be woken. */
 LONGSHIP_API int longship_allreduce(const char* name, void* data, size_t count, int type, int op);
 LONGSHIP_API int longship_broadcast(const char* name, void* data, size_t count, int type, int root);
 LONGSHIP_API int longship_barrier(const char* name);
+
+/* Memory that the ranks of this node share: what lies in it is reduced in place, without copies. Full of
+ * zeros, and from the start of a page on. It stays until it is freed, also after longship_shutdown. NULL, and
+ * a text in longship_last_error, if a limit stands against it. */
+LONGSHIP_API void* longship_memory_new(size_t bytes);
+LONGSHIP_API int longship_memory_free(void* memory); /* not while an operation uses it */
+
+/* What each way to all-reduce is expected to cost here, what was measured, and which one is taken (*), as a
+ * table for people; LONGSHIP_LOG=tune tells of each choice on stderr. Rank 0 measures and decides. The text
+ * belongs to the calling thread until its next call; NULL if there is no session. */
+LONGSHIP_API const char* longship_schedules(void);
 
 /* The time as spans take it, in nanoseconds. */
 LONGSHIP_API int64_t longship_now(void);

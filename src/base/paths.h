@@ -10,4 +10,10 @@ namespace longship {
   return path.starts_with(directory) && (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
+// "./x", "../x", "/x": meant as a path, where a plain "x" is a name.
+[[nodiscard]] inline bool is_path(std::string_view text) {
+  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text == "." ||
+         text == "..";
+}
+
 }  // namespace longship

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "box.h"
 #include "fake_root.h"
-#include "fuse_server.h"
+#include "fuse_device.h"
 #include "mounts.h"
 #include "namespaces.h"
 

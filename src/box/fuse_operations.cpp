@@ -11,11 +11,13 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "checked_squashfs.h"
 #include "fuse_crew.h"
+#include "fuse_push.h"
 #include "give_back.h"
 
 #define FUSE_USE_VERSION_WANTED 34
@@ -34,6 +36,7 @@ struct Server {
   // Whether the kernel takes "not implemented" for an answer, and opens by itself from then on: files since
   // Linux 3.15, directories since 5.1. An older one would hand the error to the program.
   bool refuses_open = false, refuses_opendir = false;
+  FusePush* push = nullptr;
 };
 
 // Each thread reads the image through caches of its own.
@@ -175,15 +178,39 @@ void on_opendir(fuse_req_t request, fuse_ino_t, fuse_file_info* directory) {
     fuse_reply_open(request, directory);
 }
 
+void give_part(Subject& file, fuse_ino_t number, std::uint64_t from, std::uint64_t to) {
+  std::vector<char> bytes(static_cast<std::size_t>(to - from));
+  std::size_t count = bytes.size();
+  if (read_content(*reading.image, file.inode, from, bytes.data(), count) && count == bytes.size())
+    file.server.push->give(number, from, std::move(bytes));
+}
+
+// Of the blocks that a read began and ended in, what it did not ask for; whole pages, as the kernel keeps
+// them.
+void give_rest(Subject& file, fuse_ino_t number, std::uint64_t begin, std::uint64_t end) {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t block = file.fs->sb.block_size, size = file.inode.xtra.reg.file_size;
+  if (begin >= end || begin % page != 0 || (end % page != 0 && end != size)) return;
+  const std::uint64_t first = begin / block * block, last = std::min(size, (end + block - 1) / block * block);
+  if (end < last && file.server.push->wants(number, end)) give_part(file, number, end, last);
+  if (first < begin && file.server.push->wants(number, first)) give_part(file, number, first, begin);
+}
+
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Subject file(request, number);
   if (!file) return;
   auto& buffer = reading.buffer;
   if (buffer.size() < size) buffer.resize(size);
-  if (read_content(*reading.image, file.inode, static_cast<std::uint64_t>(offset), buffer.data(), size))
-    fuse_reply_buf(request, buffer.data(), size);
-  else
+  const auto begin = static_cast<std::uint64_t>(offset);
+  if (!read_content(*reading.image, file.inode, begin, buffer.data(), size)) {
     fuse_reply_err(request, EIO);
+    return;
+  }
+  fuse_reply_buf(request, buffer.data(), size);
+  try {
+    give_rest(file, number, begin, begin + size);
+  } catch (const std::bad_alloc&) {  // then the kernel has to ask
+  }
 }
 
 // Fills one answer with names. Offsets: 1 is after ".", 2 after "..", then SquashFS's own and 2 more.
@@ -290,8 +317,12 @@ void answer_requests(Fd mount, int image, const Owner& owner) {
   if (session == nullptr) return;
   // libfuse takes a mount that somebody else has made under this name, and closes the descriptor in the end.
   const std::string place = "/dev/fd/" + std::to_string(mount.release());
-  (void)reader(server);  // now, and not while somebody waits for the first answer
-  if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session, rest);
+  {
+    FusePush push(session);
+    server.push = &push;
+    (void)reader(server);  // now, and not while somebody waits for the first answer
+    if (fuse_session_mount(session, place.c_str()) == 0) answer_by_crew(session, rest);
+  }
   fuse_session_destroy(session);
 }
 

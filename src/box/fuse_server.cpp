@@ -12,14 +12,13 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "fuse_device.h"
 #include "fuse_operations.h"
 #include "hand_over.h"
 #include "squashfs.h"
 
 namespace longship::box {
 namespace {
-
-constexpr const char* device = "/dev/fuse";
 
 [[noreturn]] void serve(int socket, int image, const Owner& owner) {
   ::setsid();
@@ -35,11 +34,6 @@ constexpr const char* device = "/dev/fuse";
 }
 
 }  // namespace
-
-std::string why_no_fuse() {
-  if (::access(device, R_OK | W_OK) == 0) return {};
-  return Error::from_errno(errno, "{} cannot be opened", device).what();
-}
 
 FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t group)
     : owner_(owner), group_(group) {
@@ -62,10 +56,10 @@ FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t gr
   if (status != 0) throw Error("cannot start the FUSE server");
 }
 
-void FuseServer::mount_at(const std::string& place, const std::string& fuse_device) {
+void FuseServer::mount_at(const std::string& place, const std::string& device) {
   // Opened here and not by the server: the kernel wants the mount in the user namespace of whoever opened it.
-  const Fd fuse(::open(fuse_device.c_str(), O_RDWR | O_CLOEXEC));
-  if (!fuse) throw Error::from_errno(errno, "cannot open {}", device);
+  const Fd fuse(::open(device.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fuse) throw Error::from_errno(errno, "cannot open {}", fuse_device);
   const auto options =
       fmt::format("fd={},rootmode=40755,user_id={},group_id={},default_permissions,allow_other", fuse.get(),
                   owner_, group_);

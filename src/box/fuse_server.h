@@ -16,9 +16,6 @@
 
 namespace longship::box {
 
-// May this process use FUSE? Tells why not, or nothing.
-[[nodiscard]] std::string why_no_fuse();
-
 class FuseServer {
  public:
   FuseServer() = default;

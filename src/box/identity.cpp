@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -14,12 +15,21 @@
 namespace longship::box {
 namespace {
 
-// The line whose third field is the id.
+bool has_id(std::string_view line, std::string_view id) {
+  const auto first = line.find(':');
+  const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
+  if (second == std::string_view::npos) return false;
+  const auto rest = line.substr(second + 1);
+  return rest.substr(0, rest.find(':')) == id;
+}
+
+// The line whose third field is the id. Tables may be long, and each box looks into four.
 std::optional<std::string_view> line_of(std::string_view table, unsigned id) {
   const std::string wanted = std::to_string(id);
-  for (const auto line : split(table, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() >= 3 && fields[2] == wanted) return line;
+  while (!table.empty()) {
+    const auto line = table.substr(0, table.find('\n'));
+    if (has_id(line, wanted)) return line;
+    table.remove_prefix(std::min(line.size() + 1, table.size()));
   }
   return {};
 }

@@ -21,6 +21,7 @@
 #include "kernel_squashfs.h"
 #include "mounts.h"
 #include "namespaces.h"
+#include "shared_image.h"
 
 namespace longship::box {
 namespace {
@@ -55,12 +56,12 @@ Mounted mount_kernel(int image, const std::string& at) {
 }
 
 // The kernel's own mount, or else FUSE's.
-Mounted mount_image(int image, bool kernel, bool fuse, const std::string& at) {
-  if (!kernel) return {.way = Way::fuse, .fuse = mount_fuse(at), .root = {}};
+Mounted mount_image(int image, Ways ways, const std::string& at) {
+  if (!ways.kernel) return {.way = Way::fuse, .fuse = mount_fuse(at), .root = {}};
   try {
     return mount_kernel(image, at);
   } catch (const Error&) {
-    if (!fuse) throw;
+    if (!ways.fuse) throw;
     return {.way = Way::fuse, .fuse = mount_fuse(at), .root = {}};
   }
 }
@@ -70,7 +71,7 @@ Mounted settle(int image, const Identity& identity) {
   mount_tmpfs(workshop, "mode=0755");
   const std::string at = std::string(workshop) + place;
   if (::mkdir(at.c_str(), 0755) != 0) throw Error::from_errno(errno, "cannot make {}", at);
-  Mounted mounted = mount_image(image, (identity.ways & 1) != 0, (identity.ways & 2) != 0, at);
+  Mounted mounted = mount_image(image, ways_of(identity), at);
   mounted.root.reset(::open(at.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!mounted.root) throw Error::from_errno(errno, "cannot open the image's mount");
   return mounted;

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "join.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "hand_over.h"
-#include "keeper.h"
 #include "namespaces.h"
 
 namespace longship::box {
-namespace {
-
-// What a member is given: the namespaces, the root within them, and how the image is mounted.
-struct Gifts {
-  Fd user, mounts, root;
-};
-
-Fd open_in_box(const char* path, int flags) {
-  return Fd(::open(path, flags | O_CLOEXEC));
-}
 
 Gifts receive_gifts(int socket, Way& way) {
   auto received = receive(socket, std::as_writable_bytes(std::span(&way, 1)));
@@ -35,19 +22,6 @@ Gifts receive_gifts(int socket, Way& way) {
   auto& given = received.descriptors;
   return {std::move(given[0]), std::move(given[1]), std::move(given[2])};
 }
-
-void keep(Meeting& meeting, int inside, pid_t first) {
-  const auto [above, directory, listening] = meeting.descriptors();
-  keep_only({above, directory, listening, inside});
-  Way way = Way::directory;
-  const Gifts gifts = receive_gifts(inside, way);
-  ::close(inside);
-  const std::array given = {gifts.user.get(), gifts.mounts.get(), gifts.root.get()};
-  const auto give = [&](int peer) { hand_over(peer, std::as_bytes(std::span(&way, 1)), given); };
-  keep_open(meeting, {.give = give, .first = first});
-}
-
-}  // namespace
 
 void check_name(const std::string& name) {
   const auto allowed = [](char c) {
@@ -74,25 +48,6 @@ Way join(Meeting& meeting) {
     throw Error::from_errno(errno, "cannot find the root of the box");
   meeting.unlock();
   return way;
-}
-
-Doorkeeper::Doorkeeper(Meeting& meeting) : meeting_(meeting) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    throw Error::from_errno(errno, "cannot make a socket pair for the keeper of the box");
-  socket_.reset(ends[0]);
-  const Fd theirs(ends[1]);
-  start_keeper([&, first = ::getpid()] { keep(meeting, theirs.get(), first); });
-}
-
-void Doorkeeper::open(Way way) {
-  const Gifts gifts = {open_in_box("/proc/self/ns/user", O_RDONLY),
-                       open_in_box("/proc/self/ns/mnt", O_RDONLY), open_in_box("/", O_PATH | O_DIRECTORY)};
-  const std::array given = {gifts.user.get(), gifts.mounts.get(), gifts.root.get()};
-  if (!hand_over(socket_.get(), std::as_bytes(std::span(&way, 1)), given))
-    throw Error::from_errno(errno, "the keeper of the box is gone");
-  socket_.reset();
-  meeting_.was_handed_over();
 }
 
 }  // namespace longship::box

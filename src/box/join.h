@@ -9,6 +9,7 @@
 #pragma once
 #include <string>
 
+#include "base/fd.h"
 #include "box.h"
 #include "meeting.h"
 
@@ -19,16 +20,10 @@ void check_name(const std::string& name);
 
 Way join(Meeting& meeting);  // if it is open: into the box
 
-// If it is not: started before the new box is entered, its keeper stays outside. In there others could look
-// into it, and through directories of the host that it has open out of the box.
-class Doorkeeper {
- public:
-  explicit Doorkeeper(Meeting& meeting);
-  void open(Way way);  // from inside the new box: others may come
-
- private:
-  Meeting& meeting_;
-  Fd socket_;
+// What a member is given: the namespaces, the root within them, and how the image is mounted.
+struct Gifts {
+  Fd user, mounts, root;
 };
+[[nodiscard]] Gifts receive_gifts(int socket, Way& way);
 
 }  // namespace longship::box

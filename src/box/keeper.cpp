@@ -177,10 +177,7 @@ void start_keeper(const std::function<void()>& work) {
     const pid_t keeper = ::fork();  // twice, so that it is not the command's child
     if (keeper != 0) ::_exit(::write(told.write.get(), &keeper, sizeof keeper) > 0 && keeper > 0 ? 0 : 1);
     ::setsid();
-    ::prctl(PR_SET_NAME, keeper_name);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
-    unbind();
-    allow_many_descriptors();
+    be_keeper();
     try {
       work();
     } catch (const std::exception&) {
@@ -193,6 +190,13 @@ void start_keeper(const std::function<void()>& work) {
   }
   if (status != 0 || ::read(told.read.get(), &started_here, sizeof started_here) != sizeof started_here)
     throw Error("cannot start the keeper of the box");
+}
+
+void be_keeper() {
+  ::prctl(PR_SET_NAME, keeper_name);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+  unbind();
+  allow_many_descriptors();
 }
 
 void keep_open(Meeting& meeting, const Hospitality& hospitality) {

@@ -15,6 +15,9 @@ namespace longship::box {
 // not reach; is_keeper() knows it. Forks: the caller must have one thread.
 void start_keeper(const std::function<void()>& work);
 
+// What a process is that start_keeper() made; again, when it has become another program.
+void be_keeper();
+
 struct Hospitality {
   std::function<void(int peer)> give;   // to each that comes
   pid_t first = 0;                      // inside already

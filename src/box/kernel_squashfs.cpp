@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 #include "base/error.h"
+#include "mounts.h"
 
 namespace longship::box {
 namespace {
@@ -67,17 +69,6 @@ Fd mount_by_kernel(int image) {
       ::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID));
   if (!mount) throw Error::from_errno(errno, "the kernel refuses to mount it");
   return mount;
-}
-
-void attach(int mount, const std::string& place) {
-  if (::move_mount(mount, "", AT_FDCWD, place.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
-    throw Error::from_errno(errno, "cannot attach the image's mount");
-}
-
-// Of no mount to no place: it fails in any case, and how tells.
-bool can_attach() {
-  ::move_mount(-1, "", -1, "", MOVE_MOUNT_F_EMPTY_PATH);
-  return errno != ENOSYS && errno != EPERM;
 }
 
 }  // namespace longship::box

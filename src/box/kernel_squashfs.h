@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SquashFS mounted by the kernel from a loop device: the fastest way, for real root alone.
 #pragma once
-#include <string>
-
 #include "base/fd.h"
 
 namespace longship::box {
@@ -10,9 +8,5 @@ namespace longship::box {
 // A mount that is attached nowhere yet, so it can be made before the namespaces are: if it fails there is
 // still time for another way. The loop device frees itself with the last mount. Needs Linux 5.2.
 [[nodiscard]] Fd mount_by_kernel(int image);
-
-void attach(int mount, const std::string& place);
-// Whether the kernel, and a filter of system calls, let attach() work; only who may mount gets a true answer.
-[[nodiscard]] bool can_attach();
 
 }  // namespace longship::box

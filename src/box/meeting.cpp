@@ -110,6 +110,14 @@ Meeting::Meeting(const std::string& name) : name_(name) {
   find_or_listen();
 }
 
+Meeting::Meeting(std::string name, std::string directory_name, const std::array<int, 3>& descriptors)
+    : name_(std::move(name)),
+      above_(descriptors[0]),
+      directory_(descriptors[1]),
+      listening_(descriptors[2]),
+      directory_name_(std::move(directory_name)),
+      handed_over_(true) {}
+
 Meeting::~Meeting() {
   if (listening_ && !handed_over_) remove();  // it did not come to it
 }

@@ -17,10 +17,14 @@ class Meeting {
   // Waits as long as another process decides. Error with Failure::impossible where the place, or the keeper,
   // is somebody else's.
   explicit Meeting(const std::string& name);
+  // In a keeper that another program has become: what descriptors() were there.
+  Meeting(std::string name, std::string directory_name, const std::array<int, 3>& descriptors);
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
   ~Meeting();
 
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& directory_name() const { return directory_name_; }
   [[nodiscard]] bool is_open() const { return static_cast<bool>(connection_); }
   [[nodiscard]] int connection() const { return connection_.get(); }  // if it is open: to the keeper
   [[nodiscard]] int listening() const { return listening_.get(); }    // if it is not: for the new keeper

@@ -19,6 +19,11 @@ void enter_directory(const std::string& path) {
   if (::chdir(path.c_str()) != 0) throw Error::from_errno(errno, "cannot enter {}", path);
 }
 
+// Not every C library has a function for it.
+long move_mount_to(int mount, int directory, const char* place) {
+  return ::syscall(SYS_move_mount, mount, "", directory, place, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
 // Diskless nodes run on their initial ramdisk, from which pivot_root refuses to move (EINVAL). There the
 // working directory's mount is put over the old root, which stays, unreachable, below it.
 void cover_root() {
@@ -40,6 +45,17 @@ void mount_tmpfs(const std::string& at, const char* options) {
 void bind_mount(const std::string& from, const std::string& to) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
     throw Error::from_errno(errno, "cannot bind it");
+}
+
+void attach(int mount, const std::string& place) {
+  if (move_mount_to(mount, AT_FDCWD, place.c_str()) != 0)
+    throw Error::from_errno(errno, "cannot attach the image's mount");
+}
+
+// Of no mount to no place: it fails in any case, and how tells.
+bool can_attach() {
+  move_mount_to(-1, -1, "");
+  return errno != ENOSYS && errno != EPERM;
 }
 
 void make_read_only(const std::string& at) {

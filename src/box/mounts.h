@@ -17,6 +17,11 @@ void mount_tmpfs(const std::string& at, const char* options);
 // (Not called bind: for two strings the compiler may then prefer std::bind, which does nothing.)
 void bind_mount(const std::string& from, const std::string& to);
 
+// A mount that was made, or copied, without a place. Needs Linux 5.2.
+void attach(int mount, const std::string& place);
+// Whether the kernel, and a filter of system calls, let attach() work; only who may mount gets a true answer.
+[[nodiscard]] bool can_attach();
+
 // The mount at `at` and all below it; flags that are locked (nosuid, nodev, noexec) stay.
 void make_read_only(const std::string& at);
 

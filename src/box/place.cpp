@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <climits>
-#include <deque>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -17,10 +17,11 @@ namespace {
 
 constexpr int most_links = 40;  // as the kernel
 
-void add_parts(std::deque<std::string>& rest, std::string_view path) {
+// The rest of a way lies backwards: what comes next is its end.
+void add_parts(std::vector<std::string>& rest, std::string_view path) {
   const auto parts = split(path, '/');
   for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-    if (!part->empty() && *part != ".") rest.emplace_front(*part);
+    if (!part->empty() && *part != ".") rest.emplace_back(*part);
 }
 
 std::string above(const std::string& path) {
@@ -48,12 +49,12 @@ std::string link_at(int tree, const std::string& path) {
 }  // namespace
 
 Place find_place(int tree, std::string_view path) {
-  std::deque<std::string> rest;
+  std::vector<std::string> rest;
   add_parts(rest, path);
   Place place = look(tree, "");
   for (int links = 0; !rest.empty();) {
-    const std::string part = std::move(rest.front());
-    rest.pop_front();
+    const std::string part = std::move(rest.back());
+    rest.pop_back();
     const std::string parent = place.path;
     place = look(tree, part == ".." ? above(parent) : parent.empty() ? part : parent + "/" + part);
     if (!place.exists || !S_ISLNK(place.mode)) continue;

@@ -12,12 +12,14 @@
 // Only boxes that would be killed together share: the batch system ends a job step, or the login manager a
 // session, with all its processes, and the files of everybody else's boxes must not end with them.
 #pragma once
-#include <cstdint>
+#include <chrono>
+#include <functional>
 #include <string>
-#include <string_view>
 
 #include "base/fd.h"
 #include "box.h"
+#include "image_identity.h"
+#include "meeting.h"
 
 namespace longship::box {
 
@@ -29,13 +31,26 @@ struct SharedMount {
   int keeper = 0;        // its process
 };
 
-// `kernel`: may the kernel mount it? `fuse`: may FUSE? Forks: needs a process with one thread.
-[[nodiscard]] SharedMount share_mount(int image, const std::string& name, bool kernel, bool fuse);
+// From the keeper that runs already. Neither a mount nor an obstacle: there is none, or sharing is refused.
+[[nodiscard]] SharedMount find_shared_mount(int image, Ways ways);
 
-namespace detail {
-// A number for all who are killed together: control groups (the text of /proc/self/cgroup) are how a machine
-// ends processes. Slurm's tasks have one each, but end as a step.
-[[nodiscard]] std::uint64_t fate_of(std::string_view groups);
-}  // namespace detail
+// From a keeper that is started now, or was meanwhile. `keep` is what its process does: image_keeper.h.
+// Forks: needs a process with one thread.
+using Keep = std::function<void(Meeting&, int image, const Identity&, std::chrono::milliseconds linger)>;
+[[nodiscard]] SharedMount share_mount(int image, Ways ways, const Keep& keep);
+
+void tell_of(const SharedMount& shared, const std::string& image);  // with -v
+
+// What a keeper tells a box, beside the descriptor of its mount.
+struct Answer {
+  Identity identity{};
+  Way way = Way::fuse;
+  int keeper = 0;
+  char problem[240] = {};  // if there is no descriptor
+};
+// False: the keeper hung up.
+[[nodiscard]] bool take_mount(int connection, const Identity& wanted, SharedMount& shared);
+
+[[nodiscard]] bool sharing_is_refused();  // LONGSHIP_SHARE=no
 
 }  // namespace longship::box

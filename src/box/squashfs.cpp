@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "squashfs.h"
 
-#include <unistd.h>
 #include <zstd.h>
 
-#include <cstring>
 #include <memory>
 #include <new>
 
@@ -53,12 +51,6 @@ bool is_possible(const squashfs_super_block& super) {
 
 }  // namespace
 
-bool is_squashfs(int file) {
-  char magic[4];
-  return ::pread(file, magic, sizeof magic, 0) == sizeof magic &&
-         std::memcmp(magic, "hsqs", sizeof magic) == 0;
-}
-
 SquashFs::SquashFs(int file, const std::string& name) {
   if (const auto code = sqfs_init(&fs_, file, 0); code != SQFS_OK)
     throw Error("cannot read the image {}: {}", name, problem(code, fs_));
@@ -69,7 +61,7 @@ SquashFs::SquashFs(int file, const std::string& name) {
   }
   if (sqfs_compression(&fs_) == ZSTD_COMPRESSION) fs_.decompressor = decompress_zstd;
   enlarge(fs_.md_cache, 32);
-  enlarge(fs_.data_cache, 3);
+  enlarge(fs_.data_cache, 8);
 }
 
 }  // namespace longship::box

@@ -14,9 +14,6 @@ extern "C" {
 
 namespace longship::box {
 
-// Does it begin as a SquashFS file does?
-[[nodiscard]] bool is_squashfs(int file);
-
 class SquashFs {
  public:
   SquashFs(int file, const std::string& name);  // the descriptor is borrowed; `name` is for errors

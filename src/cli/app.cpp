@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all commands share: global options, the printing of errors, exit codes.
+// What all commands share: the printing of errors, exit codes.
 #include <algorithm>
 #include <new>
 
@@ -11,16 +11,6 @@
 
 namespace longship::cli {
 namespace {
-
-// --json, -v and -q, for this command and those below it.
-void add_global_options(Command& app, Context& context) {
-  app.flag("--json", context.json, "Results as JSON on stdout, for scripts");
-  app.flag(
-      "-v,--verbose", [] { set_verbosity(Verbosity::verbose); }, "Say which way is taken, and why");
-  app.flag(
-      "-q,--quiet", [] { set_verbosity(Verbosity::quiet); }, "Only results and errors");
-  for (auto& command : app.commands) add_global_options(command, context);
-}
 
 // What was typed where the name of a command belongs; empty if nothing was.
 std::string_view word_for_command(const Command& command, const std::vector<std::string>& words) {

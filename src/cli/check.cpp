@@ -4,14 +4,18 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/paths.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "box/abilities.h"
+#include "chosen_image.h"
 #include "command.h"
 #include "fit/host_mpi.h"
 #include "formats/document.h"
 #include "hub_client.h"
+#include "image/look.h"
+#include "job/names.h"
 #include "launch/engine.h"
 #include "net/address.h"
 #include "site/match.h"
@@ -145,8 +149,17 @@ void print_json(const store::Image& image, const Words& words, const std::vector
   fmt::print("{}\n", formats::dump_json(std::move(all), formats::Layout::pretty));
 }
 
+// What is not in the store, and so has no record, is looked at now.
+store::Image image_of(const std::string& word) {
+  if (!is_path(word)) return store::Store().find(word);
+  store::Image image;
+  image.name = word;
+  image.facts = image::look_at(choose_image(word).root);
+  return image;
+}
+
 void run(const Words& words, Context& context) {
-  const auto image = store::Store().find(words.image);
+  const auto image = image_of(words.image);
   const auto findings = findings_of(words, image);
   if (context.json)
     print_json(image, words, findings);
@@ -160,7 +173,7 @@ void run(const Words& words, Context& context) {
 void add_check(Command& app, Context& context) {
   auto& command = app.command("check", "Does an image fit this machine, or a site? If not, what to do");
   const auto words = std::make_shared<Words>();
-  command.argument("IMAGE", words->image, "Its name");
+  command.argument("IMAGE", words->image, "Its name, or a directory or SquashFS file: /path, ./path");
   command.option("--on", words->site, "A site of the hub by its name, or a site file",
                  {.value = "SITE|FILE"});
   command.flag("--without-mpi", words->without_mpi,
@@ -169,6 +182,7 @@ void add_check(Command& app, Context& context) {
   command.footer = examples(
                        "  longship check mpi-ring:openmpi\n"
                        "  longship check hpc-torch --on supermuc\n"
+                       "  longship check ./root.sqfs\n"
                        "  longship check hpc-torch --on ./site.toml --json\n") +
                    "\n✓ fits, ! fits with the limit that is named, ✗ does not. The exit code is 0 if it fits "
                    "and 3 if not.";

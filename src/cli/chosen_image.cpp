@@ -4,15 +4,15 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text.h"
-#include "fit/host_mpi.h"
 #include "store/store.h"
 
 namespace longship::cli {
 namespace fs = std::filesystem;
 
 ChosenImage choose_image(const std::string& word) {
-  if (word.starts_with('/') || word.starts_with('.')) {
+  if (is_path(word)) {
     std::error_code problem;
     if (!fs::exists(word, problem))
       throw Error("there is no image {}: no such file or directory", printable(word));
@@ -21,11 +21,6 @@ ChosenImage choose_image(const std::string& word) {
   const store::Store store;
   const auto image = store.find(word);
   return {store.root_of(image), image.config, image.facts};
-}
-
-fit::ImageFacts facts_for_libraries(const ChosenImage& image) {
-  if (fs::is_directory(image.root)) return fit::facts_of_tree(fit::FileTree(image.root));
-  return fit::image_facts(image.facts);
 }
 
 box::Bind parse_bind(const std::string& word) {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "box/box.h"
-#include "fit/fit.h"
 #include "store/image.h"
 
 namespace longship::cli {
@@ -16,12 +15,9 @@ struct ChosenImage {
   store::Facts facts;
 };
 
-// A word with a slash at its beginning, or a dot, is a path. An Error that tells what there is, if it is not
+// A path is one as in a job file: "/x", "./x". An Error that tells what there is, if it is not
 // there.
 [[nodiscard]] ChosenImage choose_image(const std::string& word);
-
-// What matters for libraries of the host that are let in; a directory is looked at.
-[[nodiscard]] fit::ImageFacts facts_for_libraries(const ChosenImage& image);
 
 // "FROM", "FROM:TO" or "FROM:TO:ro", as --bind takes it.
 [[nodiscard]] box::Bind parse_bind(const std::string& word);

@@ -15,11 +15,11 @@ struct Context {
   std::string version = {};
 };
 
-// In the small static program, which starts in a millisecond.
+// In the static program for compute nodes.
 void add_box(Command& app, Context& context);
 void add_launch(Command& app, Context& context);
 
-// In the other one, which has every library.
+// In the large one, which has every library.
 void add_check(Command& app, Context& context);
 void add_completion(Command& app, Context& context);
 void add_doctor(Command& app, Context& context);
@@ -41,6 +41,9 @@ void add_submit(Command& app, Context& context);
 void add_token(Command& app, Context& context);
 void add_up(Command& app, Context& context);  // and down
 void add_why(Command& app, Context& context);
+
+// --json, -v and -q, for this command and those below it.
+void add_global_options(Command& app, Context& context);
 
 // Gives every command the global options, parses, runs, prints what went wrong.
 int run_app(Command& app, Context& context, int count, char** typed);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "fit/fit.h"
 #include "formats/units.h"
 #include "image/mirrors.h"
 #include "image/pull.h"
@@ -20,7 +21,7 @@ namespace longship::cli {
 namespace {
 
 struct Words {
-  std::string reference, name, user, registry;
+  std::string reference, name, architecture, user, registry;
   bool plain_http = false, password_stdin = false;
 };
 
@@ -28,12 +29,6 @@ image::RegistryOptions options_for(const Words& words, const std::string& regist
   const char* authorities = std::getenv("SSL_CERT_FILE");
   return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry),
           words.plain_http, authorities == nullptr ? "" : authorities};
-}
-
-// "registry.example.org:5000/team/gan3d:v2" becomes "gan3d:v2".
-std::string short_name(const image::Reference& reference) {
-  const auto last = reference.repository.substr(reference.repository.rfind('/') + 1);
-  return reference.tag.empty() || reference.tag == "latest" ? last : last + ":" + reference.tag;
 }
 
 // The mirrors of the registry, then itself; to each what is for it alone.
@@ -56,8 +51,12 @@ void pull(const Words& words, const Context& context) {
   const auto reference = image::parse_reference(words.reference);
   store::Store store;
   const auto progress = make_progress();
-  const auto made = image::pull(store, places_for(words, reference),
-                                words.name.empty() ? short_name(reference) : words.name, *progress);
+  const std::string architecture(fit::kernel_architecture(words.architecture));
+  const auto made =
+      image::pull(store,
+                  {places_for(words, reference),
+                   words.name.empty() ? reference.short_name(architecture) : words.name, architecture},
+                  *progress);
   if (context.json) return print_json(store::to_json(made));
   note("image {}: {} files, {}", made.name, made.files, formats::human_bytes(made.size));
 }
@@ -121,10 +120,16 @@ void add_pull(Command& image, Context& context) {
   auto& command = image.command("pull", "Bring an image from a registry");
   command.argument("REFERENCE", words->reference, "HOST[:PORT]/NAME[:TAG][@sha256:…]");
   command.option("-t,--tag", words->name, "The name of the image here; else the last part of its own");
+  command.option("--arch", words->architecture,
+                 "The image for this architecture, not for this machine's: aarch64, ppc64le; it becomes a "
+                 "word of the tag",
+                 {.value = "ARCH"});
   add_plain_http(command, *words);
   command.footer = examples(
       "  longship image pull registry.example.org/team/gan3d:v2\n"
-      "  longship image pull localhost:5000/tools -t tools\n");
+      "  longship image pull localhost:5000/tools -t tools\n"
+      "  longship image pull registry.example.org/team/gan3d:v2 --arch aarch64    # becomes "
+      "gan3d:v2-aarch64\n");
   command.action = [words, &context] { pull(*words, context); };
 }
 

@@ -21,6 +21,10 @@ fs::path small_program() {
   return prefix() / "bin" / "longship";
 }
 
+fs::path node_program() {
+  return prefix() / "libexec" / "longship" / "longship-node";
+}
+
 fs::path large_program() {
   return prefix() / "libexec" / "longship" / "longship";
 }

@@ -10,6 +10,7 @@
 #include "chosen_image.h"
 #include "command.h"
 #include "formats/document.h"
+#include "image_libraries.h"
 #include "installation.h"
 #include "launch/across.h"
 #include "launch/allocation.h"
@@ -183,7 +184,7 @@ void run(Options& options, Context& context) {
   launch::Interruptions interruptions;
   launch::Screen screen({.prefix = !options.no_prefix, .colour = terminal(1).colour});
   launch::Surroundings surroundings{interruptions, screen, nullptr};
-  const std::vector<std::string> helper = {small_program(), "launch", "--node-helper"};
+  const std::vector<std::string> helper = {node_program(), "launch", "--node-helper"};
   const auto result = options.mpi ? launch::run_mpi(plan, mpi_of(options), helper, screen, surroundings)
                       : allocation && !allocation->here
                           ? launch::run_across(plan, helper, screen, surroundings)

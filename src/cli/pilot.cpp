@@ -19,7 +19,7 @@ void add_pilot(Command& app, Context&) {
   command.action = [options] {
     const char* pretends = std::getenv("LONGSHIP_PILOT_PRETENDS");
     if (pretends != nullptr && std::string_view(pretends) == "1") options->pretend = true;
-    options->installation = {in_the_box(), {small_program().string(), "launch", "--node-helper"}};
+    options->installation = {in_the_box(), {node_program().string(), "launch", "--node-helper"}};
     pilot::serve(*options);
   };
 }

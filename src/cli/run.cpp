@@ -43,7 +43,7 @@ std::string from_here(const fs::path& path) {
 }
 
 pilot::Installation installation() {
-  return {in_the_box(), {small_program().string(), "launch", "--node-helper"}};
+  return {in_the_box(), {node_program().string(), "launch", "--node-helper"}};
 }
 
 // The time report and the live line are extras: a script that does not import longship has neither.

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/paths.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -68,7 +69,7 @@ bool is_variant(std::string_view name, std::string_view wanted) {
 
 // The hub has what is in its store, which on one machine is ours too; what only we have is sent.
 void bring_images(HubClient& hub, const job::Job& job) {
-  if (job.image.empty() || job::is_path(job.image)) return;
+  if (job.image.empty() || is_path(job.image)) return;
   std::map<std::string, std::string> theirs;
   const auto answer = hub.get("/v1/images");
   for (const auto& image : list_at(answer, "images"))

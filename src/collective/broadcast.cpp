@@ -8,15 +8,15 @@
 namespace longship::collective {
 namespace {
 
-constexpr std::size_t piece_bytes = 256 * 1024;
+constexpr std::size_t sent_at_once = 256 * 1024;
 
 }  // namespace
 
 Schedule tree_broadcast(Transport& transport, Tag tag, std::span<std::byte> bytes, int root) {
   const TreePlace place = tree_place(transport.rank(), transport.size(), root);
   std::deque<Completion> sends;
-  for (std::size_t at = 0; at < bytes.size(); at += piece_bytes) {
-    const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
+  for (std::size_t at = 0; at < bytes.size(); at += sent_at_once) {
+    const auto piece = bytes.subspan(at, std::min(sent_at_once, bytes.size() - at));
     if (place.parent >= 0) {
       Completion received;
       transport.receive(place.parent, tag, piece, received);

@@ -4,107 +4,155 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "ranks.h"
 
 namespace longship::collective {
-namespace {
 
-std::string described(const Announcement& one) {
-  switch (one.kind) {
-    case Kind::allreduce:
-      return fmt::format("all-reduce ({}) of {} {}", name_of(one.op), one.count, name_of(one.type));
-    case Kind::broadcast:
-      return fmt::format("broadcast from rank {} of {} {}", one.root, one.count, name_of(one.type));
-    case Kind::allgather:
-      return fmt::format("all-gather of {}", name_of(one.type));
-    case Kind::barrier:
-      return "barrier";
-  }
-  return {};
-}
-
-bool agree(const Announcement& a, const Announcement& b) {
-  if (a.kind != b.kind || a.type != b.type) return false;
-  if (a.kind == Kind::allreduce && a.op != b.op) return false;
-  if (a.kind == Kind::broadcast && a.root != b.root) return false;
-  return a.kind == Kind::allgather || a.count == b.count;
-}
-
-std::vector<int> ranks_with(const std::vector<char>& announced, bool wanted) {
-  std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < announced.size(); ++rank)
-    if ((announced[rank] != 0) == wanted) ranks.push_back(static_cast<int>(rank));
-  return ranks;
-}
-
-std::string the_ranks(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + listed(ranks);
-}
-
-}  // namespace
+Coordinator::Coordinator(std::vector<int> members, Limits limits)
+    : members_(std::move(members)), limits_(limits), joined_(members_.size()) {}
 
 void Coordinator::announce(int rank, const Announcement& announcement, Instant now) {
-  if (refuse_again(rank, announcement.name)) return;
+  if (announcement.kind == Kind::join) return join(rank, now);
+  if (refuse_with_group(rank, announcement) || refuse_again(rank, announcement.name)) return;
+  count_in_group(rank, announcement);
+  if (waiting_.empty()) oldest_ = now;
   const auto [entry, is_new] = waiting_.try_emplace(announcement.name);
   Waiting& waiting = entry->second;
-  const auto size = static_cast<std::size_t>(size_);
-  if (is_new) waiting = {announcement, now, std::vector<char>(size), std::vector<std::uint64_t>(size), size_};
-  waiting.announced[static_cast<std::size_t>(rank)] = 1;
-  waiting.counts[static_cast<std::size_t>(rank)] = announcement.count;
-  --waiting.missing;
+  const std::size_t size = members_.size();
+  if (is_new)
+    waiting = {announcement, now, std::vector<char>(size), std::vector<std::uint64_t>(size),
+               static_cast<int>(size) - joined_count_};
+  const std::size_t place = position(rank);
+  waiting.announced[place] = 1;
+  waiting.counts[place] = announcement.count;
+  if (!is_joined(place)) --waiting.missing;
 
   if (!agree(waiting.first, announcement)) {
     auto others = ranks_with(waiting.announced, true);
     std::erase(others, rank);
-    fail(entry, fmt::format("ranks do not agree on \"{}\": {} by rank {}, {} by {}", announcement.name,
+    return fail(entry,
+                fmt::format("ranks do not agree on \"{}\": {} by rank {}, {} by {}", announcement.name,
                             described(announcement), rank, described(waiting.first), the_ranks(others)));
-    return;
   }
-  if (waiting.missing == 0) {
-    ready_.push_back(std::move(waiting));
-    waiting_.erase(entry);
-    return;
+  settle(entry);
+}
+
+void Coordinator::join(int rank, Instant now) {
+  const std::size_t place = position(rank);
+  if (is_joined(place)) return;
+  joined_[place] = 1;
+  ++joined_count_;
+  for (const auto& name : waiting_names()) {
+    const auto entry = waiting_.find(name);
+    if (entry == waiting_.end() || entry->second.announced[place] != 0) continue;
+    --entry->second.missing;
+    settle(entry);
   }
-  check_leavers(entry);
+  if (joined_count_ < static_cast<int>(members_.size())) return;
+  Announcement all;
+  all.kind = Kind::join;
+  all.name = join_name;
+  ready_.push_back({all, now, std::vector<char>(members_.size(), 1), {static_cast<std::uint64_t>(rank)}, 0});
+  std::fill(joined_.begin(), joined_.end(), char{0});
+  joined_count_ = 0;
 }
 
 void Coordinator::leave(int rank) {
   left_.push_back(rank);
-  for (auto entry = waiting_.begin(); entry != waiting_.end();) check_leavers(entry++);
+  for (const auto& name : waiting_names())
+    if (const auto entry = waiting_.find(name); entry != waiting_.end()) check_leavers(entry);
 }
 
-std::optional<Decision> Coordinator::next(Instant now) {
-  for (auto entry = waiting_.begin(); failures_.empty() && entry != waiting_.end(); ++entry) {
-    const Waiting& waiting = entry->second;
-    if (now - waiting.since < limits_.patience) continue;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience).count();
-    fail(entry, fmt::format("\"{}\" was announced by {}, but for {} s not by {}", waiting.first.name,
-                            the_ranks(ranks_with(waiting.announced, true)), seconds,
-                            the_ranks(ranks_with(waiting.announced, false))));
-    break;
-  }
+std::optional<Decision> Coordinator::next(Instant now, bool room) {
+  if (failures_.empty()) check_patience(now);
   if (!failures_.empty()) {
     Decision decision = std::move(failures_.front());
     failures_.pop_front();
     return decision;
   }
-  if (ready_.empty()) return {};
+  if (ready_.empty() || !room) return {};
   return batch();
 }
 
 std::optional<Instant> Coordinator::deadline() const {
-  std::optional<Instant> earliest;
-  for (const auto& [name, waiting] : waiting_)
-    if (!earliest || waiting.since < *earliest) earliest = waiting.since;
-  if (earliest) *earliest += std::chrono::duration_cast<Instant::duration>(limits_.patience);
-  return earliest;
+  if (waiting_.empty()) return {};
+  return oldest_ + std::chrono::duration_cast<Instant::duration>(limits_.patience);
+}
+
+std::optional<std::vector<int>> Coordinator::missing(const std::string& name) const {
+  if (name == join_name) {
+    if (joined_count_ == 0) return {};
+    return ranks_with(joined_, false);
+  }
+  const auto entry = waiting_.find(name);
+  if (entry == waiting_.end()) return {};
+  return missing(entry->second);
+}
+
+std::vector<int> Coordinator::announced(const std::string& name) const {
+  const auto entry = waiting_.find(name);
+  return entry == waiting_.end() ? members_ : ranks_with(entry->second.announced, true);
+}
+
+void Coordinator::give_up(const std::string& name, const std::string& why) {
+  if (const auto entry = waiting_.find(name); entry != waiting_.end()) fail(entry, why);
+}
+
+void Coordinator::give_up_all(const std::string& why) {
+  for (const auto& name : waiting_names()) give_up(name, why);
+}
+
+// ---- What becomes of one ----
+
+void Coordinator::settle(Entry entry) {
+  const Announcement& first = entry->second.first;
+  if (first.kind == Kind::broadcast && entry->second.missing == 0 &&
+      entry->second.announced[position(first.root)] == 0)
+    return fail(entry,
+                fmt::format("broadcast of \"{}\" from rank {}, which has joined", first.name, first.root));
+  if (entry->second.missing > 0) return check_leavers(entry);
+  if (first.group.empty()) return make_ready(entry);
+  auto& ready = groups_.at(first.group).ready;
+  ready.push_back(first.name);
+  if (ready.size() < first.group_size) return;
+  const std::string group = first.group;
+  for (const auto& name : std::exchange(ready, {})) make_ready(waiting_.find(name));
+  groups_.erase(group);
+}
+
+void Coordinator::make_ready(Entry entry) {
+  ready_.push_back(std::move(entry->second));
+  waiting_.erase(entry);
 }
 
 // The ranks that announced it are told now, the others once they come.
 void Coordinator::fail(Entry entry, const std::string& why) {
+  if (const std::string group = entry->second.first.group; !group.empty()) return fail_group(group, why);
   failures_.push_back({{entry->first}, {}, why, ranks_with(entry->second.announced, true)});
-  if (auto unheard = ranks_with(entry->second.announced, false); !unheard.empty())
-    refused_[entry->first] = {why, std::move(unheard)};
+  auto unheard = ranks_with(entry->second.announced, false);
+  std::erase_if(unheard, [&](int rank) { return is_joined(position(rank)); });
+  if (!unheard.empty()) refused_[entry->first] = {why, std::move(unheard)};
   waiting_.erase(entry);
+}
+
+// The members that have not come yet are refused as they do: refuse_with_group().
+void Coordinator::fail_group(const std::string& name, const std::string& why) {
+  std::erase_if(waiting_, [&](const auto& entry) {
+    if (entry.second.first.group != name) return false;
+    failures_.push_back({{entry.first}, {}, why, ranks_with(entry.second.announced, true)});
+    return true;
+  });
+  const auto found = groups_.find(name);
+  auto& refused = refused_groups_[name];
+  refused.why = why;
+  refused.unheard.resize(members_.size());
+  for (std::size_t place = 0; place < members_.size(); ++place)
+    if (!is_joined(place))
+      refused.unheard[place] +=
+          found->second.size - std::min(found->second.size, found->second.announced[place]);
+  groups_.erase(found);
 }
 
 bool Coordinator::refuse_again(int rank, const std::string& name) {
@@ -115,45 +163,111 @@ bool Coordinator::refuse_again(int rank, const std::string& name) {
   return true;
 }
 
+bool Coordinator::refuse_with_group(int rank, const Announcement& announcement) {
+  const auto found = refused_groups_.find(announcement.group);
+  if (found == refused_groups_.end()) return false;
+  auto& [why, unheard] = found->second;
+  if (unheard[position(rank)] == 0) return false;  // it knows, and tries again
+  --unheard[position(rank)];
+  failures_.push_back({{announcement.name}, {}, why, {rank}});
+  if (std::all_of(unheard.begin(), unheard.end(), [](auto left) { return left == 0; }))
+    refused_groups_.erase(found);
+  return true;
+}
+
+void Coordinator::count_in_group(int rank, const Announcement& announcement) {
+  if (announcement.group.empty()) return;
+  auto& group = groups_[announcement.group];
+  if (group.announced.empty()) {
+    group.size = announcement.group_size;
+    group.announced.resize(members_.size());
+  }
+  ++group.announced[position(rank)];
+}
+
 void Coordinator::check_leavers(Entry entry) {
-  const auto gone = std::find_if(left_.begin(), left_.end(), [&](int rank) {
-    return entry->second.announced[static_cast<std::size_t>(rank)] == 0;
-  });
+  const auto gone = std::find_if(left_.begin(), left_.end(),
+                                 [&](int rank) { return entry->second.announced[position(rank)] == 0; });
   if (gone != left_.end())
     fail(entry, fmt::format("\"{}\" needs all ranks, but rank {} has left", entry->first, *gone));
+}
+
+void Coordinator::check_patience(Instant now) {
+  if (waiting_.empty() || now - oldest_ < limits_.patience) return;
+  const auto oldest = std::min_element(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
+    return a.second.since < b.second.since;
+  });
+  const Waiting& waiting = oldest->second;
+  oldest_ = waiting.since;
+  if (now - oldest_ < limits_.patience) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits_.patience).count();
+  const std::string rest =
+      waiting.missing == 0 ? fmt::format("the rest of its group \"{}\" ", waiting.first.group) : "";
+  fail(oldest, fmt::format("\"{}\" was announced by {}, but for {} s {}not by {}", waiting.first.name,
+                           the_ranks(ranks_with(waiting.announced, true)), seconds, rest,
+                           the_ranks(missing(waiting))));
 }
 
 // From the oldest ready one on, all-reduces like it, in the order in which they became ready.
 Decision Coordinator::batch() {
   const Announcement like = ready_.front().first;
   Decision decision;
-  if (like.kind == Kind::allgather) decision.counts = ready_.front().counts;
+  if (like.kind == Kind::allgather || like.kind == Kind::join) decision.counts = ready_.front().counts;
+  const bool fuses = like.kind == Kind::allreduce && like.op != Op::adasum;
   std::uint64_t bytes = 0;
   std::size_t message = 0;
+  bool needs_details = false;
   while (!ready_.empty()) {
-    const Announcement& candidate = ready_.front().first;
-    const bool fits = candidate.kind == Kind::allreduce && like.kind == Kind::allreduce &&
-                      candidate.type == like.type && candidate.op == like.op &&
-                      bytes + candidate.bytes() <= limits_.fusion_bytes && message < longest_message / 2;
+    const Waiting& candidate = ready_.front();
+    const Announcement& what = candidate.first;
+    const bool fits = fuses && what.kind == like.kind && what.type == like.type && what.op == like.op &&
+                      what.prescale == like.prescale && what.postscale == like.postscale &&
+                      bytes + what.bytes() <= limits_.fusion_bytes && message < longest_message / 4;
     if (!decision.names.empty() && !fits) break;
-    bytes += candidate.bytes();
-    message += candidate.name.size() + sizeof(std::uint64_t);
-    decision.names.push_back(candidate.name);
+    bytes += what.bytes();
+    message += what.name.size() + what.group.size() + sizeof(Announcement);
+    decision.names.push_back(what.name);
+    const bool all_here = std::all_of(candidate.announced.begin(), candidate.announced.end(),
+                                      [](char announced) { return announced != 0; });
+    needs_details = needs_details || what.kind >= Kind::add_set || !all_here;
+    decision.details.push_back(std::move(ready_.front().first));
     ready_.pop_front();
   }
+  if (like.kind == Kind::allreduce && like.op != Op::adasum) decision.bytes = bytes;
+  if (!needs_details) decision.details.clear();
   return decision;
 }
 
-std::string listed(const std::vector<int>& ranks) {
-  constexpr std::size_t shown = 8;
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i == shown && ranks.size() > shown + 1)
-      return fmt::format("{} and {} more", text, ranks.size() - shown);
-    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
-    text += std::to_string(ranks[i]);
+// ---- Ranks ----
+
+std::vector<int> Coordinator::missing(const Waiting& waiting) const {
+  std::vector<int> ranks;
+  for (std::size_t place = 0; place < members_.size(); ++place) {
+    if (is_joined(place)) continue;
+    const bool lacks = waiting.missing > 0
+                           ? waiting.announced[place] == 0
+                           : groups_.at(waiting.first.group).announced[place] < waiting.first.group_size;
+    if (lacks) ranks.push_back(members_[place]);
   }
-  return text;
+  return ranks;
+}
+
+std::size_t Coordinator::position(int rank) const {
+  const auto found = std::lower_bound(members_.begin(), members_.end(), rank);
+  return static_cast<std::size_t>(found - members_.begin());
+}
+
+std::vector<int> Coordinator::ranks_with(const std::vector<char>& announced, bool wanted) const {
+  std::vector<int> ranks;
+  for (std::size_t place = 0; place < announced.size(); ++place)
+    if ((announced[place] != 0) == wanted) ranks.push_back(members_[place]);
+  return ranks;
+}
+
+std::vector<std::string> Coordinator::waiting_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, waiting] : waiting_) names.push_back(name);
+  return names;
 }
 
 }  // namespace longship::collective

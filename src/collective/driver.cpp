@@ -7,9 +7,8 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "numbers.h"
+#include "relax.h"
 
 namespace longship::collective {
 namespace {
@@ -17,24 +16,29 @@ namespace {
 // A blocking wake-up across cores costs some 70 µs: worth spinning for about as long. Each idle round of the
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
+// Another rank may have been put on this core, whatever the launcher says.
+constexpr unsigned rounds_before_yield = 20;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;
 // With more ranks than cores nobody gains by waiting on a core that the other needs.
 constexpr unsigned crowded_spins = 20;
 
-constexpr Duration longest_sleep = std::chrono::minutes(1);
+// So long must all wait until it may be a standstill: a message then costs nothing that counts.
+constexpr auto standstill_after = std::chrono::milliseconds(100);
 
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
+constexpr Duration longest_sleep = std::chrono::minutes(1);
 
 Instant now() {
   return std::chrono::steady_clock::now();
+}
+
+// What the word in shared memory can say; all else, and what is refused, is for the engine.
+bool may_take_shortcut(const Announcement& what) {
+  const bool is_plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
+                        what.op != Op::adasum && what.type != Type::boolean;
+  return (what.kind == Kind::allreduce || what.kind == Kind::barrier) && is_plain && !what.name.empty() &&
+         what.name.size() <= longest_name;
 }
 
 // Signals are the training process's own business: ours never runs its handlers.
@@ -53,10 +57,35 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
+// Something that ends with the calling thread.
+std::weak_ptr<const char> life_of_this_thread() {
+  thread_local const std::shared_ptr<const char> life = std::make_shared<char>();
+  return life;
+}
+
 }  // namespace
 
-Driver::Driver(Transport& transport, Engine& engine, bool crowded)
-    : transport_(transport), engine_(engine), crowded_(crowded) {
+// A thread while it waits. It holds the seat at both ends.
+class Driver::Wait {
+ public:
+  Wait(Driver& driver, Handle handle) : driver_(driver), handle_(handle) {
+    driver_.remember_this_thread();
+    driver_.awaited_.push_back(handle);
+  }
+  ~Wait() {
+    driver_.awaited_.erase(std::find(driver_.awaited_.begin(), driver_.awaited_.end(), handle_));
+    driver_.engine_.stand_still({});
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+ private:
+  Driver& driver_;
+  Handle handle_;
+};
+
+Driver::Driver(Transport& transport, Engine& engine, bool crowded, Shortcut* shortcut)
+    : transport_(transport), engine_(engine), crowded_(crowded), shortcut_(shortcut) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { background(); });
   ::pthread_setname_np(thread_.native_handle(), "longship");
@@ -85,29 +114,74 @@ bool Driver::finished(Handle handle) {
 }
 
 Result Driver::run(Request request) {
+  if (shortcut_ != nullptr && may_take_shortcut(request.what) && shortcut_->run(request.what, request.data)) {
+    note_nan(request);
+    return {};
+  }
   return wait(engine_.submit(std::move(request), now()));
+}
+
+void Driver::note_nan(const Request& request) {
+  const Announcement& what = request.what;
+  if (what.kind != Kind::allreduce ||
+      count_nan(what.type, request.data, static_cast<std::size_t>(what.count)) == 0)
+    return;
+  const std::lock_guard seat(seat_);
+  engine_.note_nan(what.name);
 }
 
 Result Driver::wait(Handle handle) {
   std::unique_lock seat(seat_);
-  const unsigned spins = crowded_ ? crowded_spins : caller_spins;
-  for (unsigned idle = 0;;) {
-    const bool moved = step();
-    if (engine_.finished(handle)) break;
-    if (moved) {
-      idle = 0;
-    } else if (++idle < spins) {
-      crowded_ ? static_cast<void>(::sched_yield()) : relax();
-    } else if (rest()) {
-      idle = 0;
-      ++sleepers_;
-      progress_.wait(seat);
-      --sleepers_;
-    }
+  {
+    const Wait waiting(*this, handle);
+    sit_until_finished(handle, seat);
   }
   Result result = engine_.take(handle);
   while (!rest()) static_cast<void>(step());
   return result;
+}
+
+void Driver::sit_until_finished(Handle handle, std::unique_lock<std::mutex>& seat) {
+  const unsigned spins = crowded_ ? crowded_spins : caller_spins;
+  for (unsigned idle = 0;;) {
+    const bool moved = step();
+    if (engine_.finished(handle)) return;
+    if (moved) {
+      idle = 0;
+    } else if (++idle < spins) {
+      crowded_ || idle > rounds_before_yield ? static_cast<void>(::sched_yield()) : relax();
+    } else if (rest()) {
+      idle = 0;
+      ++sleepers_;
+      const bool nothing_moved = progress_.wait_for(seat, standstill_after) == std::cv_status::timeout;
+      --sleepers_;
+      if (nothing_moved) tell_if_all_wait();
+    }
+  }
+}
+
+void Driver::remember_this_thread() {
+  const auto self = std::this_thread::get_id();
+  const auto known = std::find_if(waiters_.begin(), waiters_.end(),
+                                  [&](const Waiter& one) { return one.id == self && !one.life.expired(); });
+  if (known != waiters_.end()) return;
+  std::erase_if(waiters_, [](const Waiter& one) { return one.life.expired(); });
+  waiters_.push_back({self, life_of_this_thread()});
+}
+
+void Driver::tell_if_all_wait() {
+  std::erase_if(waiters_, [](const Waiter& one) { return one.life.expired(); });
+  if (awaited_.size() == waiters_.size()) engine_.stand_still(awaited_);
+}
+
+std::uint64_t Driver::reductions_with_nan() {
+  const std::lock_guard seat(seat_);
+  return engine_.reductions_with_nan();
+}
+
+std::string Driver::schedules() {
+  const std::lock_guard seat(seat_);
+  return engine_.schedules();
 }
 
 void Driver::leave(Duration patience) {

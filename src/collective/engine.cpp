@@ -2,55 +2,38 @@
 #include "engine.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "base/error.h"
+#include "check.h"
 
 namespace longship::collective {
 namespace {
-
-// Tags below are for agreement; each operation has its own above.
-constexpr Tag report_tag = 0;
-constexpr Tag decision_tag = 1;
-constexpr Tag first_operation_tag = 16;
 
 // Decided but not finished: the next one is known when the current one ends, the rest still gathers into a
 // batch.
 constexpr std::size_t decided_ahead = 2;
 
-void check(const Announcement& what, int size) {
-  if (what.name.empty() || what.name.size() > longest_name)
-    throw Error(Failure::usage, "the name of a tensor has 1 to {} bytes, not {}", longest_name,
-                what.name.size());
-  if (what.kind == Kind::broadcast && (what.root < 0 || what.root >= size))
-    throw Error(Failure::usage, "broadcast of \"{}\" from rank {}: there are only {}", what.name, what.root,
-                size);
-}
-
-std::size_t bytes_of(const Request& request) {
-  return static_cast<std::size_t>(request.what.bytes());
-}
-
-Schedule nothing_to_do() {
-  co_return;
-}
-
 }  // namespace
 
 Engine::Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer)
-    : transport_(transport), segment_(segment), options_(options), writer_(writer) {
-  if (transport_.rank() == 0) {
-    coordinator_.emplace(transport_.size(), options_.limits);
-    for (int peer = 1; peer < transport_.size(); ++peer) incoming_.emplace_back().from = peer;
-  } else {
-    incoming_.emplace_back();  // from rank 0
-  }
-  for (auto& incoming : incoming_) listen(incoming);
+    : transport_(transport),
+      options_(std::move(options)),
+      writer_(writer),
+      post_(transport),
+      tuner_(options_.costs, options_.log_tune) {
+  Circle& world = circles_[0];
+  world.ranks.resize(static_cast<std::size_t>(transport_.size()));
+  std::iota(world.ranks.begin(), world.ranks.end(), 0);
+  world.transport = &transport_;
+  world.segment = segment;
+  world.nodes = options_.nodes;
+  world.node_segment = options_.node_segment;
+  if (transport_.rank() == 0) agreement_.emplace(transport_.size(), options_.limits);
 }
 
 Handle Engine::submit(Request request, Instant now) {
-  check(request.what, transport_.size());
+  check(request, transport_.size());
   const std::lock_guard lock(submissions_mutex_);
   const Handle handle = next_handle_++;
   submissions_.emplace_back(handle, Operation{std::move(request), now, {}});
@@ -94,17 +77,17 @@ Result Engine::take(Handle handle) {
 }
 
 std::optional<Instant> Engine::deadline() const {
-  return coordinator_ && !failure_ ? coordinator_->deadline() : std::nullopt;
+  return agreement_ && !failure_ ? agreement_->deadline() : std::nullopt;
 }
 
 void Engine::leave() {
   leaving_ = true;
   if (broken_ || !undecided_.empty()) return;
   try {
-    if (coordinator_)
-      send(1, transport_.size(), decision_tag, encoded(Decision{{}, {}, "rank 0 has left"}));
+    if (agreement_)
+      post_.tell(circles_.at(0).ranks, Decision{{}, {}, "rank 0 has left"});
     else if (!failure_)
-      send(0, 1, report_tag, encoded(Report{{}, true}));
+      post_.report(Report{{}, true});
     static_cast<void>(transport_.leave());
   } catch (const std::exception& error) {
     break_down(error.what());
@@ -113,17 +96,17 @@ void Engine::leave() {
 
 bool Engine::left() {
   if (broken_ || !undecided_.empty()) return true;
-  return !running_ && decisions_.empty() && outgoing_.empty() && transport_.leave();
+  return !running_ && decisions_.empty() && post_.all_sent() && transport_.leave();
 }
 
 bool Engine::advance(Instant now) {
   if (broken_) return take_in_submissions(now);
   bool moved = take_in_submissions(now);
   moved = transport_.progress() || moved;
-  moved = hear(now) || moved;
+  moved = post_.hear([&](int from, std::span<const std::byte> bytes) { heard(from, bytes, now); }) || moved;
   moved = decide(now) || moved;
   moved = run(now) || moved;
-  return forget_sent() || moved;
+  return post_.forget_sent() || moved;
 }
 
 // ---- Agreement ----
@@ -135,10 +118,12 @@ bool Engine::take_in_submissions(Instant now) {
     submitted.swap(submissions_);
   }
   if (submitted.empty()) return false;
+  awaited_.clear();  // as rank 0 will conclude: who announces does not stand still
   Report report;
   std::size_t length = 0;
   for (auto& [handle, operation] : submitted) {
-    length += operation.request.what.name.size() + sizeof(Announcement);
+    const Announcement& what = operation.request.what;
+    length += what.name.size() + what.group.size() + sizeof(Announcement) + what.members.size() * sizeof(int);
     take_in(handle, std::move(operation), report);
     if (length < longest_message / 2) continue;
     announce(report, now);
@@ -150,100 +135,107 @@ bool Engine::take_in_submissions(Instant now) {
 }
 
 void Engine::take_in(Handle handle, Operation operation, Report& report) {
-  const Announcement what = operation.request.what;
+  const Announcement asked = operation.request.what;
+  const std::string problem = why_not(operation.request);
   operations_.emplace(handle, std::move(operation));
-  if (failure_) {
-    complete(handle, {*failure_, {}, {}});
-  } else if (leaving_) {
-    complete(handle, {"this rank has shut down", {}, {}});
-  } else if (!undecided_.emplace(what.name, handle).second) {
-    complete(handle, {fmt::format("\"{}\" is asked for again before it was done", what.name), {}, {}});
-  } else {
-    report.announcements.push_back(what);
-  }
+  if (!problem.empty()) return complete(handle, {problem, {}, {}});
+  if (!undecided_.emplace(Awaited{asked.set, asked.name}, handle).second)
+    return complete(handle,
+                    {fmt::format("\"{}\" is asked for again before it was done", asked.name), {}, {}});
+  report.announcements.push_back(asked);
+}
+
+std::string Engine::why_not(const Request& request) const {
+  const auto circle = circles_.find(request.what.set);
+  if (circle == circles_.end())
+    return fmt::format("\"{}\": rank {} does not belong to a process set {}", request.what.name,
+                       transport_.rank(), request.what.set);
+  if (const std::string problem = why_not_in(circle->second, request); !problem.empty()) return problem;
+  if (failure_) return *failure_;
+  return leaving_ ? "this rank has shut down" : "";
 }
 
 void Engine::announce(const Report& report, Instant now) {
   if (report.announcements.empty()) return;
-  if (coordinator_) {
-    for (const auto& announcement : report.announcements) coordinator_->announce(0, announcement, now);
-  } else {
-    send(0, 1, report_tag, encoded(report));
+  if (!agreement_) return post_.report(report);
+  for (const auto& announcement : report.announcements) agreement_->announce(0, announcement, now);
+}
+
+void Engine::stand_still(const std::vector<Handle>& awaited) {
+  if (broken_ || failure_ || leaving_ || transport_.size() == 1) return;
+  std::vector<Awaited> names;
+  for (const Handle handle : awaited) {
+    const auto found = operations_.find(handle);
+    if (found == operations_.end() || found->second.result) return;  // it goes on any moment
+    const Awaited name{found->second.request.what.set, found->second.request.what.name};
+    if (!undecided_.contains(name)) return;
+    names.push_back(name);
   }
-}
-
-// To the ranks from first to before last.
-void Engine::send(int first, int last, Tag tag, std::vector<std::byte> bytes) {
-  auto& message = outgoing_.emplace_back();
-  message.bytes = std::move(bytes);
-  for (int rank = first; rank < last; ++rank)
-    transport_.send(rank, tag, message.bytes, message.completions.emplace_back());
-}
-
-bool Engine::forget_sent() {
-  const auto is_sent = [](const Outgoing& message) {
-    return std::all_of(message.completions.begin(), message.completions.end(),
-                       [](const auto& one) { return one.done; });
-  };
-  bool moved = false;
-  for (; !outgoing_.empty() && is_sent(outgoing_.front()); moved = true) outgoing_.pop_front();
-  return moved;
-}
-
-void Engine::listen(Incoming& incoming) {
-  const std::size_t about_ranks =
-      coordinator_ ? 0 : static_cast<std::size_t>(transport_.size()) * decided_per_rank;
-  incoming.buffer.resize(longest_message + about_ranks);
-  incoming.completion = {};
-  transport_.receive(incoming.from, coordinator_ ? report_tag : decision_tag, incoming.buffer,
-                     incoming.completion);
-}
-
-bool Engine::hear(Instant now) {
-  bool moved = false;
-  for (auto& incoming : incoming_) {
-    while (incoming.completion.done) {
-      heard(incoming.from, std::span(incoming.buffer).first(incoming.completion.bytes), now);
-      listen(incoming);
-      moved = true;
-    }
+  if (names == awaited_ && (names.empty() || awaited_at_ == answered_)) return;
+  awaited_ = std::move(names);
+  awaited_at_ = answered_;
+  if (agreement_) return agreement_->waits(0, awaited_, answered_);
+  try {
+    post_.report(Report{{}, false, true, awaited_, answered_});
+  } catch (const std::exception& error) {
+    break_down(error.what());
   }
-  return moved;
 }
 
 void Engine::heard(int from, std::span<const std::byte> bytes, Instant now) {
-  if (!coordinator_) {
-    accept(decoded_decision(bytes));
-    return;
-  }
-  const Report report = decoded_report(bytes);
-  for (const auto& announcement : report.announcements) coordinator_->announce(from, announcement, now);
-  if (report.leaving) coordinator_->leave(from);
+  if (!agreement_) return accept(post_.read_decision(bytes));
+  const Report report = post_.read_report(bytes);
+  for (const auto& announcement : report.announcements) agreement_->announce(from, announcement, now);
+  if (report.about_waiting) agreement_->waits(from, report.awaited, report.answered);
+  if (report.leaving) agreement_->leave(from);
 }
 
 bool Engine::decide(Instant now) {
-  if (!coordinator_ || leaving_) return false;
+  if (!agreement_ || leaving_) return false;
   bool moved = false;
-  while (decisions_.size() + (running_ ? 1 : 0) < decided_ahead) {
-    auto decision = coordinator_->next(now);
-    if (!decision) break;
-    if (!alone()) send(1, transport_.size(), decision_tag, encoded(*decision));
-    accept(std::move(*decision));
+  for (;;) {
+    const bool room = decisions_.size() + (running_ ? 1 : 0) < decided_ahead;
+    auto decision = agreement_->next(now, room);
+    if (!decision) return moved;
+    choose_way(*decision);
+    const auto concerned = agreement_->concerned(*decision);
+    if (transport_.size() > 1) post_.tell(concerned, *decision);
+    if (std::binary_search(concerned.begin(), concerned.end(), 0)) accept(std::move(*decision));
     moved = true;
   }
-  return moved;
+}
+
+// Of sets that rank 0 is not in it knows nothing but their size.
+void Engine::choose_way(Decision& decision) {
+  const auto circle = circles_.find(decision.set);
+  if (decision.bytes == 0)
+    decision.way = Way::direct;
+  else if (circle != circles_.end())
+    decision.way = tuner_.choose(decision.bytes, circle->second.layout());
+  else
+    decision.way = tuner_.choose(decision.bytes, {static_cast<int>(agreement_->concerned(decision).size())});
 }
 
 // Refusals take effect at once. What is to be done waits for its turn, and so does the end (an error of no
 // tensor).
 void Engine::accept(Decision decision) {
+  if (decision.error.empty() && decision.set == 0) learn(decision);
   if (decision.error.empty() || decision.names.empty())
     decisions_.push_back(std::move(decision));
-  else if (std::find(decision.to.begin(), decision.to.end(), transport_.rank()) != decision.to.end())
-    for (const auto& name : decision.names) refuse(name, decision.error);
+  else
+    for (const auto& name : decision.names) refuse({decision.set, name}, decision.error);
 }
 
-void Engine::refuse(const std::string& name, const std::string& why) {
+void Engine::learn(const Decision& decision) {
+  for (std::size_t i = 0; i < decision.names.size(); ++i) {
+    if (i < decision.details.size())
+      post_.learn(decision.details[i]);
+    else if (const auto own = undecided_.find({0, decision.names[i]}); own != undecided_.end())
+      post_.learn(what(own->second));
+  }
+}
+
+void Engine::refuse(const Awaited& name, const std::string& why) {
   const auto found = undecided_.find(name);
   if (found == undecided_.end()) return;
   const Handle handle = found->second;
@@ -274,7 +266,7 @@ bool Engine::run(Instant now) {
       moved = true;
       if (failure_) return moved;
     }
-    if (!running_->schedule.step()) return moved;
+    if (!running_->task->step()) return moved;
     finish(std::chrono::steady_clock::now());
     moved = true;
   }
@@ -284,85 +276,66 @@ void Engine::start(Instant now) {
   const Decision decision = std::move(decisions_.front());
   decisions_.pop_front();
   if (decision.names.empty()) return fail(decision.error);
-  Running running;
-  running.counts = decision.counts;
-  running.begin = now;
-  for (const auto& name : decision.names) {
-    const auto found = undecided_.find(name);
-    if (found == undecided_.end()) throw Error("\"{}\" was decided, but is not known here", name);
+  auto running = std::make_unique<Running>();
+  running->begin = now;
+  std::vector<const Request*> requests;
+  for (std::size_t i = 0; i < decision.names.size(); ++i) requests.push_back(member(*running, decision, i));
+  running->decision = decision;
+  running_ = std::move(running);
+  running_->task.emplace(circles_.at(decision.set), std::move(requests), decision.counts,
+                         first_operation_tag + decision.sequence, decision.way);
+}
+
+// What this rank asked for under that name, or what it gives in its place because it has joined.
+const Request* Engine::member(Running& running, const Decision& decision, std::size_t index) {
+  const auto found = undecided_.find({decision.set, decision.names[index]});
+  if (found != undecided_.end()) {
     running.members.push_back(found->second);
     undecided_.erase(found);
+    return &operations_.at(running.members.back()).request;
   }
-  running_ = std::move(running);
-  running_->schedule = schedule_for(*running_);
-}
-
-Schedule Engine::schedule_for(Running& running) {
-  const Request& request = operations_.at(running.members.front()).request;
-  const Tag tag = first_operation_tag + sequence_;
-  switch (request.what.kind) {
-    case Kind::allreduce:
-      return allreduce(running);
-    case Kind::allgather:
-      return allgather(running);
-    case Kind::broadcast:
-      return tree_broadcast(transport_, tag, {request.data, bytes_of(request)}, request.what.root);
-    case Kind::barrier:
-      break;  // to have agreed is to have met
-  }
-  return nothing_to_do();
-}
-
-Schedule Engine::allreduce(Running& running) {
-  if (alone()) return nothing_to_do();
-  Pieces pieces;
-  for (const Handle member : running.members) {
-    const Request& request = operations_.at(member).request;
-    pieces.push_back({request.what.type, request.data, static_cast<std::size_t>(request.what.count)});
-  }
-  const Op op = operations_.at(running.members.front()).request.what.op;
-  if (segment_ != nullptr) return direct_allreduce(*segment_, std::move(pieces), op);
-
-  Values values = pieces.front();
-  if (pieces.size() > 1) {
-    for (const auto& piece : pieces)
-      running.packed.insert(running.packed.end(), piece.data, piece.data + piece.count * size_of(piece.type));
-    values = {values.type, running.packed.data(), running.packed.size() / size_of(values.type)};
-  }
-  const Tag tag = first_operation_tag + sequence_;
-  if (values.count * size_of(values.type) >= options_.ring_from)
-    return ring_allreduce(transport_, tag, values, op);
-  return halving_doubling_allreduce(transport_, tag, values, op);
-}
-
-Schedule Engine::allgather(Running& running) {
-  const Request& request = operations_.at(running.members.front()).request;
-  std::vector<std::size_t> sizes;
-  for (const auto count : running.counts)
-    sizes.push_back(static_cast<std::size_t>(count) * size_of(request.what.type));
-  running.gathered.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
-  const Tag tag = first_operation_tag + sequence_;
-  return ring_allgather(transport_, tag, {request.data, bytes_of(request)}, running.gathered,
-                        std::move(sizes));
-}
-
-void Engine::unpack(Running& running) {
-  const std::byte* from = running.packed.data();
-  for (const Handle member : running.members) {
-    const Request& request = operations_.at(member).request;
-    std::copy_n(from, bytes_of(request), request.data);
-    from += bytes_of(request);
-  }
+  if (index >= decision.details.size())
+    throw Error("\"{}\" was decided, but is not known here", decision.names[index]);
+  return &running.ghosts.emplace_back(decision.details[index], circles_.at(decision.set).ranks.size())
+              .request;
 }
 
 void Engine::finish(Instant now) {
-  Running running = std::move(*running_);
-  running_.reset();
-  if (!running.packed.empty()) unpack(running);
-  record(running, now);
-  ++sequence_;
-  for (const Handle member : running.members)
-    complete(member, {{}, std::move(running.counts), std::move(running.gathered)});
+  const auto running = std::move(running_);
+  ++answered_;
+  const Decision& decision = running->decision;
+  if (agreement_ && decision.bytes > 0)
+    tuner_.measured(decision.way, decision.bytes, circles_.at(decision.set).layout(),
+                    std::chrono::duration<double>(now - running->begin).count());
+  Result result = running->task->take();
+  if (running->members.empty()) return;
+  if (running->task->nan_count() > 0) note_nan(title(*running));
+  record(*running, now);
+  change_sets(what(running->members.front()), result);
+  complete(running->members.front(), std::move(result));
+  for (std::size_t i = 1; i < running->members.size(); ++i) complete(running->members[i], {});
+}
+
+void Engine::change_sets(const Announcement& change, const Result& result) {
+  if (change.kind == Kind::remove_set) circles_.erase(change.root);
+  if (change.kind != Kind::add_set) return;
+  if (!std::binary_search(change.members.begin(), change.members.end(), transport_.rank())) return;
+  Circle& made = circles_[static_cast<int>(result.counts.front())];
+  made.ranks = change.members;
+  made.subset = std::make_unique<Subset>(transport_, change.members);
+  made.transport = made.subset.get();
+}
+
+std::string Engine::title(const Running& running) const {
+  const std::string& first = what(running.members.front()).name;
+  if (running.members.size() == 1) return first;
+  return fmt::format("{} and {} more", first, running.members.size() - 1);
+}
+
+void Engine::note_nan(const std::string& name) {
+  if (++reductions_with_nan_ == 1 && options_.log)
+    options_.log(fmt::format("rank {}: the result of {} holds a NaN; later ones are only counted",
+                             transport_.rank(), name));
 }
 
 void Engine::record(const Running& running, Instant end) {
@@ -370,14 +343,10 @@ void Engine::record(const Running& running, Instant end) {
   std::uint64_t bytes = 0;
   Instant arrived{};
   for (const Handle member : running.members) {
-    const Operation& operation = operations_.at(member);
-    bytes += operation.request.what.bytes();
-    arrived = std::max(arrived, operation.arrived);
+    bytes += what(member).bytes();
+    arrived = std::max(arrived, operations_.at(member).arrived);
   }
-  const auto& first = operations_.at(running.members.front()).request.what.name;
-  const std::string name =
-      running.members.size() == 1 ? first : fmt::format("{} and {} more", first, running.members.size() - 1);
-  writer_->collective(sequence_, name, bytes, arrived, running.begin, end);
+  writer_->collective(running.decision.sequence, title(running), bytes, arrived, running.begin, end);
 }
 
 void Engine::complete(Handle handle, Result result) {

@@ -2,13 +2,14 @@
 // The engine: takes requests, agrees with the other ranks on their order, and moves them, without ever
 // blocking.
 //
-//   submit ──▶ announced to rank 0 ──▶ decided for all ──▶ a schedule runs ──▶ finished
+//   submit ──▶ announced to rank 0 ──▶ decided for all ──▶ a task runs ──▶ finished
 //
-// Every rank runs the decisions of rank 0 one after the other, in the order in which they come. step() does
-// what can be done now; whoever calls it (driver.h) may sleep when it says that nothing moved. An error in
-// the transport fails everything, now and from now on; a refused request fails alone.
+// Every rank does the decisions of rank 0 that concern it one after the other, in the order in which they
+// come. step() does what can be done now; whoever calls it (driver.h) may sleep when it says that nothing
+// moved. An error in the transport fails everything, now and from now on; a refused request fails alone.
 #pragma once
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,26 +17,15 @@
 #include <string>
 #include <vector>
 
+#include "agreement.h"
 #include "base/clock.h"
-#include "coordinator.h"
+#include "postman.h"
 #include "record/writer.h"
-#include "request.h"
-#include "schedules.h"
+#include "task.h"
 #include "transport.h"
+#include "tuner.h"
 
 namespace longship::collective {
-
-struct Request {
-  Announcement what;
-  std::byte* data = nullptr;  // changed in place by all-reduce and broadcast; only read by all-gather
-};
-
-// How a request ended. The sizes and the bytes are all-gather's: those of rank 0, rank 1, …
-struct Result {
-  std::string error;  // empty: it went well
-  std::vector<std::uint64_t> counts;
-  std::vector<std::byte> gathered;
-};
 
 using Handle = std::int64_t;
 
@@ -43,7 +33,11 @@ class Engine {
  public:
   struct Options {
     Coordinator::Limits limits;
-    std::size_t ring_from = std::size_t{256} << 10;  // bytes from which the ring beats halving-doubling
+    std::vector<int> nodes;           // by rank; empty: all on one
+    Segment* node_segment = nullptr;  // that of this rank's node, if it is not alone there
+    Costs costs;
+    std::function<void(const std::string&)> log = {};       // what a user should know
+    std::function<void(const std::string&)> log_tune = {};  // what the tuner chooses
   };
   // All outlive the engine. The segment is null unless all ranks share it, the writer if nothing is recorded.
   Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer);
@@ -58,8 +52,12 @@ class Engine {
 
   // When step() has to be called although nothing happened.
   [[nodiscard]] std::optional<Instant> deadline() const;
-  [[nodiscard]] bool running() const { return running_.has_value(); }
+  [[nodiscard]] bool running() const { return running_ != nullptr; }
   [[nodiscard]] bool failed() const { return failure_.has_value(); }
+
+  // Whoever might submit more waits for these instead; none: no longer. Rank 0 is told if it is news, so that
+  // it finds ranks that wait for each other (agreement.h).
+  void stand_still(const std::vector<Handle>& awaited);
 
   // True if there is nothing to do until the transport wakes somebody, which it will from now on.
   [[nodiscard]] bool rest(Instant now);
@@ -69,6 +67,13 @@ class Engine {
   void leave();
   [[nodiscard]] bool left();
 
+  // The expected and the measured costs, as far as this rank knows them: rank 0 knows most.
+  [[nodiscard]] std::string schedules() const { return tuner_.table(circles_.at(0).layout()); }
+
+  // How many reductions had a NaN in their result; those that others did are told.
+  void note_nan(const std::string& name);
+  [[nodiscard]] std::uint64_t reductions_with_nan() const { return reductions_with_nan_; }
+
  private:
   struct Operation {
     Request request;
@@ -76,65 +81,56 @@ class Engine {
     std::optional<Result> result;
   };
   struct Running {
-    std::vector<Handle> members;
-    Schedule schedule;
-    std::vector<std::byte> packed;  // several tensors as one, where the schedule cannot do with pieces
-    std::vector<std::byte> gathered;
-    std::vector<std::uint64_t> counts;
+    std::vector<Handle> members;  // 0 for a ghost
+    std::deque<Ghost> ghosts;
+    std::optional<Task> task;
+    Decision decision;
     Instant begin;
-  };
-  struct Outgoing {
-    std::vector<std::byte> bytes;
-    std::deque<Completion> completions;
-  };
-  struct Incoming {
-    int from = 0;
-    std::vector<std::byte> buffer;
-    Completion completion;
   };
 
   bool advance(Instant now);
   bool take_in_submissions(Instant now);
   void take_in(Handle handle, Operation operation, Report& report);
+  [[nodiscard]] std::string why_not(const Request& request) const;
   void announce(const Report& report, Instant now);
-  void send(int first, int last, Tag tag, std::vector<std::byte> bytes);
-  bool forget_sent();
-  void listen(Incoming& incoming);
-  bool hear(Instant now);
   void heard(int from, std::span<const std::byte> bytes, Instant now);
   bool decide(Instant now);
+  void choose_way(Decision& decision);
   void accept(Decision decision);
+  void learn(const Decision& decision);
   bool run(Instant now);
   void start(Instant now);
-  Schedule schedule_for(Running& running);
-  Schedule allreduce(Running& running);
-  Schedule allgather(Running& running);
-  void unpack(Running& running);
+  const Request* member(Running& running, const Decision& decision, std::size_t index);
   void finish(Instant now);
+  void change_sets(const Announcement& what, const Result& result);
   void record(const Running& running, Instant end);
   void complete(Handle handle, Result result);
-  void refuse(const std::string& name, const std::string& why);
+  void refuse(const Awaited& name, const std::string& why);
   void fail(const std::string& why);
   void break_down(const std::string& why);
-  [[nodiscard]] bool alone() const { return transport_.size() == 1; }
+  [[nodiscard]] const Announcement& what(Handle handle) const { return operations_.at(handle).request.what; }
+  [[nodiscard]] std::string title(const Running& running) const;
 
   Transport& transport_;
-  Segment* segment_;
   Options options_;
   record::Writer* writer_;
-  std::optional<Coordinator> coordinator_;  // on rank 0
+  Postman post_;
+  std::optional<Agreement> agreement_;  // on rank 0
+  Tuner tuner_;
+  std::map<int, Circle> circles_;  // the process sets that this rank belongs to
 
   mutable std::mutex submissions_mutex_;
   std::vector<std::pair<Handle, Operation>> submissions_;
   Handle next_handle_ = 1;
 
   std::map<Handle, Operation> operations_;
-  std::map<std::string, Handle, std::less<>> undecided_;
+  std::map<Awaited, Handle> undecided_;
   std::deque<Decision> decisions_;
-  std::optional<Running> running_;
-  std::uint64_t sequence_ = 0;  // of the decisions run: equal on all ranks
-  std::deque<Outgoing> outgoing_;
-  std::deque<Incoming> incoming_;
+  std::unique_ptr<Running> running_;
+  std::uint64_t answered_ = 0;  // decisions done
+  std::vector<Awaited> awaited_;
+  std::uint64_t awaited_at_ = 0;  // as rank 0 knows them
+  std::uint64_t reductions_with_nan_ = 0;
   bool leaving_ = false;
   std::optional<std::string> failure_;  // why nothing will succeed any more
   bool broken_ = false;                 // because of the transport, which must not be used again

@@ -31,13 +31,6 @@ int milliseconds_until(Instant until) {
   return static_cast<int>(std::clamp<long>(left.count(), 0, 3'600'000));
 }
 
-Bytes random_bytes(std::size_t count) {
-  Bytes bytes(count);
-  if (::getrandom(bytes.data(), count, 0) != static_cast<ssize_t>(count))
-    throw Error::from_errno(errno, "cannot get random bytes");
-  return bytes;
-}
-
 void append(Bytes& to, std::span<const std::byte> bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
@@ -107,6 +100,13 @@ bool too_long(std::span<const std::byte> said) {
 }
 
 }  // namespace
+
+Bytes random_bytes(std::size_t count) {
+  Bytes bytes(count);
+  if (::getrandom(bytes.data(), count, 0) != static_cast<ssize_t>(count))
+    throw Error::from_errno(errno, "cannot get random bytes");
+  return bytes;
+}
 
 Porter::Porter(Fd listener, Bytes secret) : listener_(std::move(listener)), secret_(std::move(secret)) {}
 

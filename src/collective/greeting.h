@@ -22,6 +22,8 @@ namespace longship::collective {
 
 using Bytes = std::vector<std::byte>;
 
+[[nodiscard]] Bytes random_bytes(std::size_t count);
+
 struct Guest {
   Fd socket;    // blocking
   Bytes words;  // what it said about itself

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner (2004): ranks at distance n/2, n/4, … 1 exchange half of what they still hold and reduce the
 // other half; then the same way back, exchanging finished halves. For other rank counts than powers of two
-// see fold() in layout.h.
+// see fold() in layout.h. What is small is exchanged whole, in half as many steps.
 #include "layout.h"
 #include "reduce.h"
 #include "schedules.h"
@@ -9,23 +9,8 @@
 namespace longship::collective {
 namespace {
 
-std::span<std::byte> bytes_of(const Values& values, Range range) {
-  const std::size_t width = size_of(values.type);
-  return {values.data + range.begin * width, range.size() * width};
-}
-
-struct Halves {
-  Range kept, given;
-};
-
-// At the distance of `bit`, the lower position keeps the lower half.
-Halves halve(Range range, int position, int bit) {
-  const std::size_t middle = range.begin + range.size() / 2;
-  const Range lower = {range.begin, middle};
-  const Range upper = {middle, range.end};
-  if ((position & bit) == 0) return {lower, upper};
-  return {upper, lower};
-}
+// Up to here another message costs more than to send and reduce all of it.
+constexpr std::size_t exchanged_whole_up_to = 4 * 1024;
 
 }  // namespace
 
@@ -50,9 +35,19 @@ Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values
     combine(values.type, op, values.data, incoming.data(), values.data, values.count);
   }
 
+  const bool small = bytes_of(values, whole).size() <= exchanged_whole_up_to;
+  for (int bit = 1; small && bit < folding.active; bit *= 2) {
+    const int peer = rank_at(folding.position ^ bit, size);
+    Completion sent, received;
+    transport.send(peer, tag, bytes_of(values, whole), sent);
+    transport.receive(peer, tag, incoming, received);
+    while (!sent.done || !received.done) co_await pause;
+    combine(values.type, op, values.data, incoming.data(), values.data, values.count);
+  }
+
   std::vector<Halves> steps;
   Range held = whole;
-  for (int bit = folding.active / 2; bit > 0; bit /= 2) {
+  for (int bit = folding.active / 2; !small && bit > 0; bit /= 2) {
     const Halves halves = halve(held, folding.position, bit);
     const int peer = rank_at(folding.position ^ bit, size);
     Completion sent, received;
@@ -66,7 +61,7 @@ Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values
   }
   if (op == Op::average) divide(values.type, bytes_of(values, held).data(), held.size(), size);
 
-  for (int bit = 1; bit < folding.active; bit *= 2) {
+  for (int bit = 1; !small && bit < folding.active; bit *= 2) {
     const Halves halves = steps.back();
     steps.pop_back();
     const int peer = rank_at(folding.position ^ bit, size);

@@ -37,6 +37,15 @@ int rank_at(int position, int size) {
   return position < extra ? 2 * position + 1 : position + extra;
 }
 
+// The lower position keeps the lower half.
+Halves halve(Range range, int position, int bit) {
+  const std::size_t middle = range.begin + range.size() / 2;
+  const Range lower = {range.begin, middle};
+  const Range upper = {middle, range.end};
+  if ((position & bit) == 0) return {lower, upper};
+  return {upper, lower};
+}
+
 TreePlace tree_place(int rank, int size, int root) {
   // Numbered from the root, a rank's parent is itself without its lowest set bit.
   const int relative = wrapped(rank - root, size);

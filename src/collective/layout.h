@@ -31,6 +31,12 @@ struct Folding {
 [[nodiscard]] Folding fold(int rank, int size);
 [[nodiscard]] int rank_at(int position, int size);  // the inverse for active ranks
 
+// What a rank keeps and gives away when it halves a range with the one whose position differs in `bit`.
+struct Halves {
+  Range kept, given;
+};
+[[nodiscard]] Halves halve(Range range, int position, int bit);
+
 // A binomial tree over `size` ranks, rooted at `root`.
 struct TreePlace {
   int parent = -1;            // -1 at the root

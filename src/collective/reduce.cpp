@@ -2,118 +2,134 @@
 #include "reduce.h"
 
 #include <algorithm>
-#include <bit>
-#include <type_traits>
+#include <atomic>
+#include <cstring>
+
+#include "processor.h"
+#include "reduce_loops.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define LONGSHIP_AVX2 [[gnu::target("avx2,f16c")]]
+#define LONGSHIP_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,f16c")]]
+#endif
 
 namespace longship::collective {
 namespace {
 
-struct Half {
-  std::uint16_t bits;
+using detail::Bfloat;
+using detail::Half;
+
+// One set of loops for a type and an operation.
+struct Loops {
+  void (*combine)(void* out, const void* a, const void* b, std::size_t count);
+  void (*both)(void* a, void* b, std::size_t count);
 };
-struct Bfloat {
-  std::uint16_t bits;
+
+template <class T, class Operation>
+struct Portable {
+  static void combine(void* out, const void* a, const void* b, std::size_t count) {
+    detail::combine_each<T, Operation>(out, a, b, count);
+  }
+  static void both(void* a, void* b, std::size_t count) { detail::combine_both<T, Operation>(a, b, count); }
 };
 
-// Values are computed in their own type, except the 16-bit floats (in f32) and the integers, whose unsigned
-// counterparts wrap without undefined behaviour.
-template <class T>
-auto load(T value) {
-  return value;
-}
-auto load(Half value) {
-  return detail::from_half(value.bits);
-}
-auto load(Bfloat value) {
-  return detail::from_bfloat(value.bits);
-}
-
-template <class T, class V>
-T store(V value) {
-  if constexpr (std::is_same_v<T, Half>)
-    return {detail::to_half(value)};
-  else if constexpr (std::is_same_v<T, Bfloat>)
-    return {detail::to_bfloat(value)};
-  else
-    return static_cast<T>(value);
-}
-
-// Narrow types are promoted to int before they are multiplied: unsigned int, so that i8 and u8 wrap as well.
-template <class T>
-auto wrapping(T value) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<std::common_type_t<std::make_unsigned_t<T>, unsigned>>(value);
-  else
-    return value;
-}
-
-struct Sum {
-  template <class V>
-  auto operator()(V a, V b) const {
-    return wrapping(a) + wrapping(b);
+#if defined(__x86_64__)
+template <class T, class Operation>
+struct Avx2 {
+  LONGSHIP_AVX2 static void combine(void* out, const void* a, const void* b, std::size_t count) {
+    detail::combine_each<T, Operation>(out, a, b, count);
+  }
+  LONGSHIP_AVX2 static void both(void* a, void* b, std::size_t count) {
+    detail::combine_both<T, Operation>(a, b, count);
   }
 };
-struct Product {
-  template <class V>
-  auto operator()(V a, V b) const {
-    return wrapping(a) * wrapping(b);
+
+// Sums of f16 are what compressed gradients are made of, and the processor can convert them itself.
+template <>
+struct Avx2<Half, detail::Sum> {
+  LONGSHIP_AVX2 static void combine(void* out, const void* a, const void* b, std::size_t count) {
+    auto* const result = static_cast<Half*>(out);
+    const auto* const left = static_cast<const Half*>(a);
+    const auto* const right = static_cast<const Half*>(b);
+    std::size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+      const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(left + i)));
+      const __m256 y = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(right + i)));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(result + i),
+                       _mm256_cvtps_ph(_mm256_add_ps(x, y), _MM_FROUND_TO_NEAREST_INT));
+    }
+    detail::combine_each<Half, detail::Sum>(result + i, left + i, right + i, count - i);
   }
-};
-// Written so that a NaN on either side is passed on.
-struct Min {
-  template <class V>
-  V operator()(V a, V b) const {
-    return a < b || a != a ? a : b;
-  }
-};
-struct Max {
-  template <class V>
-  V operator()(V a, V b) const {
-    return a > b || a != a ? a : b;
+  LONGSHIP_AVX2 static void both(void* a, void* b, std::size_t count) {
+    combine(a, a, b, count);
+    std::memcpy(b, a, count * sizeof(Half));
   }
 };
 
 template <class T, class Operation>
-void combine_each(void* out, const void* a, const void* b, std::size_t count, Operation operation) {
-  auto* const result = static_cast<T*>(out);
-  const auto* const left = static_cast<const T*>(a);
-  const auto* const right = static_cast<const T*>(b);
-  for (std::size_t i = 0; i < count; ++i) result[i] = store<T>(operation(load(left[i]), load(right[i])));
+struct Avx512 {
+  LONGSHIP_AVX512 static void combine(void* out, const void* a, const void* b, std::size_t count) {
+    detail::combine_each<T, Operation>(out, a, b, count);
+  }
+  LONGSHIP_AVX512 static void both(void* a, void* b, std::size_t count) {
+    detail::combine_both<T, Operation>(a, b, count);
+  }
+};
+template <>
+struct Avx512<Half, detail::Sum> : Avx2<Half, detail::Sum> {};
+#endif
+
+Instructions best() {
+  const Processor processor = this_processor();
+  return processor.avx512 ? Instructions::avx512
+         : processor.avx2 ? Instructions::avx2
+                          : Instructions::portable;
+}
+
+std::atomic<Instructions>& in_use() {
+  static std::atomic<Instructions> value = best();
+  return value;
+}
+
+template <class T, class Operation>
+Loops loops_for() {
+#if defined(__x86_64__)
+  switch (in_use().load(std::memory_order_relaxed)) {
+    case Instructions::avx512:
+      return {&Avx512<T, Operation>::combine, &Avx512<T, Operation>::both};
+    case Instructions::avx2:
+      return {&Avx2<T, Operation>::combine, &Avx2<T, Operation>::both};
+    case Instructions::portable:
+      break;
+  }
+#endif
+  return {&Portable<T, Operation>::combine, &Portable<T, Operation>::both};
 }
 
 template <class T>
-void combine_as(Op op, void* out, const void* a, const void* b, std::size_t count) {
+Loops loops_of(Op op) {
   switch (op) {
+    case Op::min:
+      return loops_for<T, detail::Min>();
+    case Op::max:
+      return loops_for<T, detail::Max>();
+    case Op::product:
+      return loops_for<T, detail::Product>();
     case Op::sum:
     case Op::average:
-      return combine_each<T>(out, a, b, count, Sum{});
-    case Op::min:
-      return combine_each<T>(out, a, b, count, Min{});
-    case Op::max:
-      return combine_each<T>(out, a, b, count, Max{});
-    case Op::product:
-      return combine_each<T>(out, a, b, count, Product{});
+    case Op::adasum:  // not element by element: adasum.cpp
+      break;
   }
-}
-
-template <class T>
-void divide_each(void* values, std::size_t count, int divisor) {
-  auto* const value = static_cast<T*>(values);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto loaded = load(value[i]);
-    using V = std::remove_cv_t<decltype(loaded)>;
-    if constexpr (std::is_integral_v<V>)
-      value[i] = static_cast<T>(static_cast<std::int64_t>(loaded) / divisor);
-    else
-      value[i] = store<T>(loaded / static_cast<V>(divisor));
-  }
+  return loops_for<T, detail::Sum>();
 }
 
 // Calls the work with a value of the C++ type behind a Type.
 template <class Work>
-void with_type(Type type, Work work) {
+auto with_type(Type type, Work work) {
   switch (type) {
     case Type::u8:
+    case Type::boolean:
       return work(std::uint8_t{});
     case Type::i8:
       return work(std::int8_t{});
@@ -125,63 +141,58 @@ void with_type(Type type, Work work) {
       return work(Half{});
     case Type::bf16:
       return work(Bfloat{});
-    case Type::f32:
-      return work(float{});
     case Type::f64:
       return work(double{});
+    case Type::f32:
+      break;
   }
+  return work(float{});
 }
+
+Loops loops_of(Type type, Op op) {
+  return with_type(type, [&](auto like) { return loops_of<decltype(like)>(op); });
+}
+
+// What is reduced at once before it is handed to all outputs: the inputs' lines and this stay in the first
+// cache.
+constexpr std::size_t reduced_at_once = 8 * 1024;
 
 }  // namespace
 
 void combine(Type type, Op op, void* out, const void* a, const void* b, std::size_t count) {
-  with_type(type, [&](auto like) { combine_as<decltype(like)>(op, out, a, b, count); });
+  loops_of(type, op).combine(out, a, b, count);
 }
 
 void divide(Type type, void* values, std::size_t count, int divisor) {
-  with_type(type, [&](auto like) { divide_each<decltype(like)>(values, count, divisor); });
+  with_type(type, [&](auto like) { detail::divide_each<decltype(like)>(values, count, divisor); });
 }
 
-namespace detail {
-
-float from_half(std::uint16_t bits) {
-  // Shifted into place the exponent is too small by 112; a multiplication puts it right, for subnormals as
-  // well.
-  const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-  const std::uint32_t rest = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
-  if (rest >= 0x0f800000u) return std::bit_cast<float>(sign | rest | 0x7f800000u);  // infinity, NaN
-  const float magnitude = std::bit_cast<float>(rest) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
-}
-
-std::uint16_t to_half(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000u;
-  const std::uint32_t rest = bits & 0x7fffffffu;
-  std::uint32_t result = 0;
-  if (rest > 0x7f800000u) {
-    result = 0x7e00u;  // NaN
-  } else if (rest >= 0x477ff000u) {
-    result = 0x7c00u;  // 65520 and above round to infinity
-  } else if (rest < 0x38800000u) {
-    // Subnormal: adding 0.5 moves the 2^-24 steps to the end of the mantissa, where the hardware rounds them.
-    result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000u;
-  } else {
-    result = (rest - 0x38000000u + 0x0fffu + ((rest >> 13) & 1u)) >> 13;
+void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
+                 std::span<std::byte* const> outputs, std::size_t count) {
+  const Loops loops = loops_of(type, op);
+  const bool both = inputs.size() == 2 && outputs.size() == 2 && inputs[0] == outputs[0] &&
+                    inputs[1] == outputs[1] && op != Op::average;
+  if (both) return loops.both(outputs[0], outputs[1], count);
+  const std::size_t width = size_of(type);
+  alignas(64) std::byte block[reduced_at_once];
+  for (std::size_t at = 0; at < count; at += reduced_at_once / width) {
+    const std::size_t now = std::min(reduced_at_once / width, count - at);
+    const auto input = [&](std::size_t index) { return inputs[index] + at * width; };
+    if (inputs.size() == 1) std::memcpy(block, input(0), now * width);
+    if (inputs.size() > 1) loops.combine(block, input(0), input(1), now);
+    for (std::size_t index = 2; index < inputs.size(); ++index)
+      loops.combine(block, block, input(index), now);
+    if (op == Op::average) divide(type, block, now, static_cast<int>(inputs.size()));
+    for (std::byte* const output : outputs) std::memcpy(output + at * width, block, now * width);
   }
-  return static_cast<std::uint16_t>(sign | result);
 }
 
-float from_bfloat(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+Instructions instructions() {
+  return in_use().load(std::memory_order_relaxed);
 }
 
-std::uint16_t to_bfloat(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u)
-    return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // a quiet NaN
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+void use_at_most(Instructions most) {
+  in_use().store(std::min(most, best()), std::memory_order_relaxed);
 }
 
-}  // namespace detail
 }  // namespace longship::collective

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise arithmetic on buffers: what an all-reduce does between sending and receiving.
 // f16 and bf16 are added in f32 and rounded to nearest even; integers wrap.
+//
+// The loops are compiled several times, for AVX-512, AVX2 and for what every processor of the architecture
+// has (which includes NEON on aarch64 and VSX on ppc64le), and chosen when the program starts. All give the
+// same bits.
 #pragma once
 #include <cstddef>
+#include <span>
 
 #include "element.h"
+#include "half.h"
 
 namespace longship::collective {
 
@@ -15,11 +21,14 @@ void combine(Type type, Op op, void* out, const void* a, const void* b, std::siz
 // zero.
 void divide(Type type, void* values, std::size_t count, int divisor);
 
-namespace detail {
-[[nodiscard]] float from_half(std::uint16_t bits);
-[[nodiscard]] std::uint16_t to_half(float value);
-[[nodiscard]] float from_bfloat(std::uint16_t bits);
-[[nodiscard]] std::uint16_t to_bfloat(float value);
-}  // namespace detail
+// Every output becomes inputs[0] op inputs[1] op …, in this order, for an average divided by how many there
+// are; outputs may be inputs. Passes through memory once, however many there are.
+void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
+                 std::span<std::byte* const> outputs, std::size_t count);
+
+// Which instructions the loops use. Tests choose weaker ones; what the processor lacks is not taken.
+enum class Instructions { portable, avx2, avx512 };
+[[nodiscard]] Instructions instructions();
+void use_at_most(Instructions most);
 
 }  // namespace longship::collective

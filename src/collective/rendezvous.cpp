@@ -2,21 +2,28 @@
 #include "rendezvous.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <thread>
 
 #include "base/error.h"
 #include "codec.h"
-#include "coordinator.h"
 #include "greeting.h"
+#include "hex.h"
+#include "meeting_file.h"
+#include "ranks.h"
 #include "socket.h"
 
 namespace longship::collective {
 namespace {
 
 constexpr int clock_samples = 8;
+constexpr auto file_pause = std::chrono::milliseconds(20);
+constexpr auto address_patience = std::chrono::seconds(3);
+constexpr auto greeting_patience = std::chrono::seconds(10);
 
 // Where a rank is to be found.
 struct Place {
@@ -71,19 +78,14 @@ std::vector<Place> decoded_table(const Bytes& bytes, int size) {
 }
 
 std::string random_name() {
-  unsigned char bytes[16];
-  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-    throw Error::from_errno(errno, "cannot get random bytes");
-  std::string name = "longship-";
-  for (const auto byte : bytes) name += fmt::format("{:02x}", byte);
-  return name;
+  return "longship-" + to_hex(random_bytes(16));
 }
 
 // What one rank holds while it looks for the others.
 class Search {
  public:
   explicit Search(const World& world)
-      : world_(world), until_(std::chrono::steady_clock::now() + world.patience) {
+      : world_(world), secret_(world.secret), until_(std::chrono::steady_clock::now() + world.patience) {
     own_.rank = world.rank;
     own_.size = world.size;
     own_.node = world.node;
@@ -103,6 +105,7 @@ class Search {
     wiring.size = world_.size;
     for (const auto& place : places_)
       if (place.node == own_.node) wiring.node_ranks.push_back(place.rank);
+    meeting.nodes = numbered_nodes();
     const auto own = std::find(wiring.node_ranks.begin(), wiring.node_ranks.end(), world_.rank);
     meeting.local_rank = static_cast<int>(own - wiring.node_ranks.begin());
     meeting.local_size = static_cast<int>(wiring.node_ranks.size());
@@ -116,9 +119,11 @@ class Search {
 
   void gather() {
     Fd listener = rendezvous_listener();
+    std::optional<MeetingFile> word;  // until all have come
+    if (!world_.meeting_file.empty()) word.emplace(world_.meeting_file, meeting_point(listener.get()));
     network_listener_ = listen_tcp(own_address(listener.get()), 0);
     own_.port = port_of(network_listener_.get());
-    Porter porter(std::move(listener), world_.secret);
+    Porter porter(std::move(listener), secret_);
     std::vector<Fd> guests(static_cast<std::size_t>(world_.size));
     places_.resize(static_cast<std::size_t>(world_.size));
     places_[0] = own_;
@@ -127,6 +132,7 @@ class Search {
       auto guest = porter.next(until_);
       error = guest ? seat(std::move(*guest), guests) : absent(guests);
     }
+    word.reset();  // before anybody can go on, and come back
     const Bytes table = encoded_table(places_, error);
     for (const auto& guest : guests)
       if (guest) send_message(guest.get(), table, later());
@@ -137,11 +143,21 @@ class Search {
 
   // The inherited one stays open for another meeting, but not for the programs that this one starts.
   Fd rendezvous_listener() const {
+    if (!world_.meeting_file.empty()) return listen_tcp(world_.one_node ? "127.0.0.1" : "0.0.0.0", 0);
     if (world_.listener < 0) return listen_tcp(world_.host, world_.port);
     ::fcntl(world_.listener, F_SETFD, FD_CLOEXEC);
     Fd copy(::fcntl(world_.listener, F_DUPFD_CLOEXEC, 0));
     if (!copy) throw Error::from_errno(errno, "LONGSHIP_RENDEZVOUS_FD={}", world_.listener);
     return copy;
+  }
+
+  // Where the others find us, with a secret made for this meeting.
+  MeetingPoint meeting_point(int listener) {
+    secret_ = random_bytes(32);
+    const char* const interface = std::getenv("LONGSHIP_INTERFACE");
+    auto addresses = world_.one_node ? std::vector<std::string>{"127.0.0.1"}
+                                     : addresses_of_this_node(interface == nullptr ? "" : interface);
+    return {std::move(addresses), port_of(listener), secret_};
   }
 
   // An error for all if it cannot be one of this job.
@@ -183,16 +199,44 @@ class Search {
   // ---- The others ----
 
   void report() {
-    const Fd socket = connect_tcp(world_.host, world_.port, until_);
-    set_no_delay(socket.get());
-    own_.address = own_address(socket.get());
-    network_listener_ = listen_tcp(own_.address, 0);
-    own_.port = port_of(network_listener_.get());
-    within("rank 0", [&] { greet(socket.get(), world_.secret, encoded_place(own_), until_); });
+    Fd socket;
+    if (world_.meeting_file.empty())
+      within("rank 0", [&] { introduce(socket = connect_tcp(world_.host, world_.port, until_), until_); });
+    else
+      socket = follow_meeting_file();
     // Rank 0 gives up by itself, with a better reason than we have.
     places_ = decoded_table(receive_message(socket.get(), later()), world_.size);
     places_[0].address = their_address(socket.get());
     ask_time(socket.get());
+  }
+
+  void introduce(const Fd& socket, Instant until) {
+    set_no_delay(socket.get());
+    own_.address = own_address(socket.get());
+    network_listener_ = listen_tcp(own_.address, 0);
+    own_.port = port_of(network_listener_.get());
+    greet(socket.get(), secret_, encoded_place(own_), until);
+  }
+
+  // Tries what the file says again and again: it may be an earlier job's, or not there yet.
+  Fd follow_meeting_file() {
+    std::string why = "it is not there";
+    for (; std::chrono::steady_clock::now() < until_; std::this_thread::sleep_for(file_pause)) {
+      const auto point = read_meeting_file(world_.meeting_file);
+      if (!point) continue;
+      secret_ = point->secret;
+      for (const auto& address : point->addresses) {
+        try {
+          Fd socket = try_connect_tcp(address, point->port, address_patience);
+          introduce(socket, std::chrono::steady_clock::now() + greeting_patience);
+          return socket;
+        } catch (const Error& error) {
+          why = error.what();
+        }
+      }
+    }
+    throw Error("rank 0 was not found through {} within {} s: {}", world_.meeting_file.string(),
+                world_.patience.count(), why);
   }
 
   // The sample with the shortest way there and back is the least wrong.
@@ -212,6 +256,14 @@ class Search {
 
   // ---- Within the node, between the nodes ----
 
+  [[nodiscard]] std::vector<int> numbered_nodes() const {
+    std::map<std::string, int> numbers;
+    std::vector<int> nodes;
+    for (const auto& place : places_)
+      nodes.push_back(numbers.try_emplace(place.node, static_cast<int>(numbers.size())).first->second);
+    return nodes;
+  }
+
   void join_node(Wiring& wiring, int local_rank) {
     const std::size_t count = wiring.node_ranks.size();
     wiring.links.resize(count);
@@ -223,19 +275,17 @@ class Search {
       const Place& lowest = places_[static_cast<std::size_t>(wiring.node_ranks.front())];
       Fd link = connect_abstract(lowest.meeting_point);
       if (!same_user(link.get())) throw Error("rank {} belongs to another user", lowest.rank);
-      greet(link.get(), world_.secret, encoded_place(own_), later());
-      auto received = receive_descriptors(link.get(), count + 1);
-      descriptors.memory = std::move(received.front());
-      for (std::size_t i = 1; i < received.size(); ++i) descriptors.bells.push_back(std::move(received[i]));
+      greet(link.get(), secret_, encoded_place(own_), later());
+      descriptors =
+          Segment::Descriptors::from(receive_descriptors(link.get(), Segment::Descriptors::count(count)));
       wiring.links.front() = std::move(link);
     }
     wiring.segment = std::make_unique<Segment>(std::move(descriptors), local_rank);
   }
 
   void hand_out(Wiring& wiring, const Segment::Descriptors& descriptors) {
-    std::vector<int> numbers = {descriptors.memory.get()};
-    for (const auto& bell : descriptors.bells) numbers.push_back(bell.get());
-    Porter porter(std::move(node_listener_), world_.secret);
+    const std::vector<int> numbers = descriptors.numbers();
+    Porter porter(std::move(node_listener_), secret_);
     for (std::size_t missing = wiring.links.size() - 1; missing > 0;) {
       auto guest = next_guest(porter);
       const auto position = std::find(wiring.node_ranks.begin(), wiring.node_ranks.end(), guest.first.rank);
@@ -255,16 +305,18 @@ class Search {
         within(fmt::format("rank {} on {}", place.rank, place.node), [&] {
           Fd socket = connect_tcp(place.address, place.port, later());
           set_no_delay(socket.get());
-          greet(socket.get(), world_.secret, encoded_place(own_), later());
+          set_link_timeout(socket.get(), world_.link_timeout);
+          greet(socket.get(), secret_, encoded_place(own_), later());
           wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
         });
     auto missing = std::count_if(places_.begin(), places_.end(), [&](const Place& place) {
       return place.rank > world_.rank && elsewhere(place);
     });
-    Porter porter(std::move(network_listener_), world_.secret);
+    Porter porter(std::move(network_listener_), secret_);
     for (; missing > 0; --missing) {
       auto [place, socket] = next_guest(porter);
       set_no_delay(socket.get());
+      set_link_timeout(socket.get(), world_.link_timeout);
       wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
     }
   }
@@ -286,6 +338,7 @@ class Search {
   }
 
   const World& world_;
+  Bytes secret_;
   Instant until_;
   Place own_;
   Fd node_listener_, network_listener_;

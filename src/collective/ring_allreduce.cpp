@@ -29,10 +29,6 @@ std::vector<Values> pieces_of(const Values& values, int size, int index) {
   return pieces;
 }
 
-std::span<std::byte> bytes_of(const Values& values) {
-  return {values.data, values.count * size_of(values.type)};
-}
-
 }  // namespace
 
 Schedule ring_allreduce(Transport& transport, Tag tag, Values values, Op op) {

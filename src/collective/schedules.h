@@ -9,21 +9,15 @@
 #include <vector>
 
 #include "element.h"
+#include "layout.h"
+#include "pieces.h"
 #include "schedule.h"
 #include "segment.h"
 #include "transport.h"
 
 namespace longship::collective {
 
-// A tensor, or several of one type that are reduced as if they were one.
-struct Values {
-  Type type = Type::f32;
-  std::byte* data = nullptr;
-  std::size_t count = 0;
-};
-using Pieces = std::vector<Values>;
-
-// Reduced in place, through the stages of a Segment and without messages; the fastest within a node.
+// Without messages, in the memory that the ranks of a node share (direct.h); the fastest within a node.
 [[nodiscard]] Schedule direct_allreduce(Segment& segment, Pieces pieces, Op op);
 
 // Around a ring in 2 (n - 1) steps: least bytes per rank, many steps; for large tensors between nodes.
@@ -33,6 +27,21 @@ using Pieces = std::vector<Values>;
 // hand their values to a neighbour first.
 [[nodiscard]] Schedule halving_doubling_allreduce(Transport& transport, Tag tag, Values values, Op op);
 
+// Up and down a binomial tree: fewest messages per rank; for tiny tensors.
+[[nodiscard]] Schedule tree_allreduce(Transport& transport, Tag tag, Values values, Op op);
+
+// Within the nodes, between their lowest ranks, within the nodes: for networks slower than memory. `nodes`
+// has each rank's node; the segment is this node's, null if the rank is alone there.
+[[nodiscard]] Schedule hierarchical_allreduce(Transport& transport, Segment* segment, std::vector<int> nodes,
+                                              Tag tag, Values values, Op op);
+
+// Adasum, which weighs whole tensors: each has to come alone. Floating types only.
+[[nodiscard]] Schedule adasum_allreduce(Transport& transport, Tag tag, Values values);
+
+// `values` are reduced in place, of which only the own part is right afterwards; parts[r] is rank r's.
+[[nodiscard]] Schedule ring_reducescatter(Transport& transport, Tag tag, Values values,
+                                          std::vector<Range> parts, Op op);
+
 // Down a binomial tree from `root`, in pieces that follow each other.
 [[nodiscard]] Schedule tree_broadcast(Transport& transport, Tag tag, std::span<std::byte> bytes, int root);
 
@@ -40,5 +49,11 @@ using Pieces = std::vector<Values>;
 // their lengths.
 [[nodiscard]] Schedule ring_allgather(Transport& transport, Tag tag, std::span<const std::byte> input,
                                       std::span<std::byte> output, std::vector<std::size_t> sizes);
+
+// `input` holds the parts for each rank one after the other, `sizes` their lengths. Afterwards so does
+// `output` those of each rank for this one, and `arrived` their lengths.
+[[nodiscard]] Schedule pairwise_alltoall(Transport& transport, Tag tag, std::span<const std::byte> input,
+                                         std::vector<std::uint64_t> sizes, std::vector<std::byte>& output,
+                                         std::vector<std::uint64_t>& arrived);
 
 }  // namespace longship::collective

@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,10 +11,12 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "limits.h"
+#include "reach.h"
 
 namespace longship::collective {
 
-// Head, states, ring heads, ring bytes, stages: each part starts on a page.
+// Head, states, ring heads, ring bytes, lanes: each part starts on a page.
 struct Segment::Layout {
   explicit Layout(int ranks) : n(static_cast<std::size_t>(ranks)) {
     // Few ranks get large rings; many still fit into address space.
@@ -22,14 +25,18 @@ struct Segment::Layout {
     states = page;
     heads = states + rounded(n * sizeof(RankState));
     rings = heads + rounded(n * n * sizeof(RingHead));
-    stages = rings + n * n * ring_bytes;
-    end = stages + n * stage_slots * slot_bytes;
+    lanes = rings + n * n * ring_bytes;
+    lane_ranks = rounded(sizeof(LaneHead));
+    lane_slots = lane_ranks + rounded(n * sizeof(LaneRank));
+    lane_bytes = lane_slots + n * Lane::stage_slots * Lane::slot_bytes;
+    end = lanes + Lane::count * lane_bytes;
   }
 
   static constexpr std::size_t page = 4096;
   static std::size_t rounded(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-  std::size_t n, ring_bytes, states, heads, rings, stages, end;
+  std::size_t n, ring_bytes, states, heads, rings, lanes, end;
+  std::size_t lane_ranks, lane_slots, lane_bytes;  // within a lane
 };
 
 namespace {
@@ -37,6 +44,13 @@ namespace {
 // At the start of the memory: 0 for nobody, else the lost rank + 1.
 std::atomic<std::int32_t>& lost_word(std::byte* base) {
   return *reinterpret_cast<std::atomic<std::int32_t>*>(base);
+}
+
+std::uint64_t random_token() {
+  std::uint64_t token = 0;
+  if (::getrandom(&token, sizeof token, 0) != sizeof token)
+    throw Error::from_errno(errno, "cannot get random bytes");
+  return token;
 }
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared between processes");
@@ -47,11 +61,31 @@ Segment::Descriptors Segment::create(int ranks) {
   Descriptors made;
   made.memory = Fd(::memfd_create("longship", MFD_CLOEXEC));
   if (!made.memory) throw Error::from_errno(errno, "cannot make shared memory for {} ranks", ranks);
+  check_file_limit(Layout(ranks).end);
   if (::ftruncate(made.memory.get(), static_cast<off_t>(Layout(ranks).end)) != 0)
     throw Error::from_errno(errno, "cannot make {} bytes of shared memory", Layout(ranks).end);
   for (int i = 0; i < ranks; ++i) {
     made.bells.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!made.bells.back()) throw Error::from_errno(errno, "cannot make an eventfd");
+    made.arenas.push_back(Memory::create_arena());
+  }
+  return made;
+}
+
+std::vector<int> Segment::Descriptors::numbers() const {
+  std::vector<int> all = {memory.get()};
+  for (const auto& bell : bells) all.push_back(bell.get());
+  for (const auto& arena : arenas) all.push_back(arena.get());
+  return all;
+}
+
+Segment::Descriptors Segment::Descriptors::from(std::vector<Fd> received) {
+  Descriptors made;
+  const std::size_t ranks = received.size() / 2;
+  made.memory = std::move(received.front());
+  for (std::size_t i = 0; i < ranks; ++i) {
+    made.bells.push_back(std::move(received[1 + i]));
+    made.arenas.push_back(std::move(received[1 + ranks + i]));
   }
   return made;
 }
@@ -62,6 +96,15 @@ Segment::Segment(Descriptors descriptors, int rank)
       ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptors_.memory.get(), 0);
   if (mapped == MAP_FAILED) throw Error::from_errno(errno, "cannot map {} bytes of shared memory", length_);
   base_ = static_cast<std::byte*>(mapped);
+  memory_ = std::make_shared<Memory>(std::move(descriptors_.arenas), rank_);
+  token_ = random_token();
+  for (int number = 0; number < Lane::count; ++number) {
+    LaneRank& own = lane(number).own();
+    own.post.process = ::getpid();
+    own.post.proof = reinterpret_cast<std::uint64_t>(&token_);
+    own.post.token = token_;
+    own.posted.store(1, std::memory_order_release);
+  }
 }
 
 Segment::~Segment() {
@@ -72,6 +115,21 @@ RankState& Segment::state(int rank) const {
   return reinterpret_cast<RankState*>(base_ + Layout(ranks()).states)[rank];
 }
 
+void Segment::introduce(const Lane& lane) {
+  if (tried_ == Tried::no) {
+    // A rank that is not here yet cannot be tried: the next operation will.
+    const bool all_there = std::all_of(lane.all.begin(), lane.all.end(), [](const LaneRank& other) {
+      return other.posted.load(std::memory_order_acquire) > 0;
+    });
+    if (all_there)
+      tried_ = std::all_of(lane.all.begin(), lane.all.end(),
+                           [](const LaneRank& other) { return can_attach(other.post); })
+                   ? Tried::works
+                   : Tried::fails;
+  }
+  lane.own().post.attaches = may_attach_ && tried_ == Tried::works ? 1 : 0;
+}
+
 Ring Segment::ring(int from, int to) const {
   const Layout layout(ranks());
   const std::size_t index = static_cast<std::size_t>(from) * layout.n + static_cast<std::size_t>(to);
@@ -79,9 +137,16 @@ Ring Segment::ring(int from, int to) const {
           {base_ + layout.rings + index * layout.ring_bytes, layout.ring_bytes}};
 }
 
-std::byte* Segment::slot(int rank, std::uint64_t chunk) const {
-  const std::size_t index = static_cast<std::size_t>(rank) * stage_slots + chunk % stage_slots;
-  return base_ + Layout(ranks()).stages + index * slot_bytes;
+Lane Segment::lane(int number) {
+  const Layout layout(ranks());
+  std::byte* const start = base_ + layout.lanes + static_cast<std::size_t>(number) * layout.lane_bytes;
+  return {*this,
+          number,
+          rank_,
+          ranks(),
+          *reinterpret_cast<LaneHead*>(start),
+          {reinterpret_cast<LaneRank*>(start + layout.lane_ranks), layout.n},
+          start + layout.lane_slots};
 }
 
 void Segment::ring_bell_if_sleeping(int rank) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the ranks of one node share: a ring of bytes for each ordered pair of ranks, a stage per
-// rank for reducing without messages, and a bell per rank that ends its sleep.
+// The memory that the ranks of one node share: a ring of bytes for each ordered pair of ranks, lanes for
+// reducing without messages (lane.h), and a bell per rank that ends its sleep.
 //
 // It is a memfd, made by the node's lowest rank and handed to the others, so nothing has a name in the file
 // system and nothing stays behind. Pages exist once they are touched: the rings of pairs that never speak
@@ -13,14 +13,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/fd.h"
+#include "lane.h"
+#include "memory.h"
 
 namespace longship::collective {
-
-inline constexpr std::size_t cache_line = 64;
 
 // Everything here starts as zero bytes.
 struct RingHead {
@@ -29,12 +30,8 @@ struct RingHead {
   alignas(cache_line) std::atomic<std::uint32_t> writer_waits;  // for space
 };
 
-// Counters of the direct schedule; see direct.cpp.
 struct RankState {
   alignas(cache_line) std::atomic<std::uint32_t> sleeping;
-  alignas(cache_line) std::atomic<std::uint64_t> staged;
-  alignas(cache_line) std::atomic<std::uint64_t> reduced;
-  alignas(cache_line) std::atomic<std::uint64_t> consumed;
 };
 
 struct Ring {
@@ -44,13 +41,13 @@ struct Ring {
 
 class Segment {
  public:
-  static constexpr std::size_t stage_slots = 4;
-  static constexpr std::size_t slot_bytes = 128 * 1024;
-
-  // What has to be handed to the other ranks of the node: the memory, then one bell for each.
+  // What has to be handed to the other ranks of the node: the memory, then a bell and an arena for each.
   struct Descriptors {
     Fd memory;
-    std::vector<Fd> bells;
+    std::vector<Fd> bells, arenas;
+    [[nodiscard]] std::vector<int> numbers() const;
+    [[nodiscard]] static Descriptors from(std::vector<Fd> received);
+    [[nodiscard]] static std::size_t count(std::size_t ranks) { return 1 + 2 * ranks; }
   };
   [[nodiscard]] static Descriptors create(int ranks);
 
@@ -64,7 +61,16 @@ class Segment {
   [[nodiscard]] int ranks() const { return static_cast<int>(descriptors_.bells.size()); }
   [[nodiscard]] RankState& state(int rank) const;
   [[nodiscard]] Ring ring(int from, int to) const;
-  [[nodiscard]] std::byte* slot(int rank, std::uint64_t chunk) const;
+  [[nodiscard]] Lane lane(int number);
+
+  // The memory for tensors. It may outlive the segment, as tensors outlive a shutdown.
+  [[nodiscard]] const std::shared_ptr<Memory>& memory() const { return memory_; }
+
+  // Whether private memory of other ranks may be reached by cross-memory attach, where the kernel lets us.
+  void let_attach(bool allowed) { may_attach_ = allowed; }
+
+  // Says in the lane's post who this rank is, and whether it has found that it can attach to all others.
+  void introduce(const Lane& lane);
 
   // After something was published for that rank.
   void ring_bell_if_sleeping(int rank) const;
@@ -80,6 +86,12 @@ class Segment {
   struct Layout;
   Descriptors descriptors_;
   int rank_;
+  std::shared_ptr<Memory> memory_;
+  std::atomic<bool> may_attach_ = true;
+  // Of cross-memory attach to all others: each lane may be the first to try.
+  enum class Tried { no, works, fails };
+  std::atomic<Tried> tried_ = Tried::no;
+  std::uint64_t token_ = 0;  // see Post
   std::byte* base_ = nullptr;
   std::size_t length_ = 0;
 };

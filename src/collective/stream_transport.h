@@ -39,6 +39,7 @@ class StreamTransport final : public Transport {
 
   // For the direct schedule; null unless all ranks are on this node.
   [[nodiscard]] Segment* common_segment() const;
+  [[nodiscard]] Segment* segment() const { return wiring_.segment.get(); }  // of the node
 
  private:
   struct Peer {

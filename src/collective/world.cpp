@@ -3,38 +3,19 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
+#include <fstream>
 
 #include "base/error.h"
+#include "hex.h"
+#include "mpi_library.h"
 
 namespace longship::collective {
 namespace {
 
-int number(std::string_view name, const std::string& text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-    throw Error(Failure::usage, "{}={}: not a number from {} to {}", name, text, least, most);
-  return value;
-}
-
 int number_or(const Lookup& variable, const char* name, int otherwise, int least, int most) {
   const auto text = variable(name);
-  return text ? number(name, *text, least, most) : otherwise;
-}
-
-std::vector<std::byte> from_hex(std::string_view text) {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
-    if (error != std::errc{} || end != text.data() + i + 2) break;
-    bytes.push_back(static_cast<std::byte>(value));
-  }
-  if (bytes.size() * 2 != text.size() || bytes.size() < 16)
-    throw Error(Failure::usage, "LONGSHIP_SECRET: not at least 32 hexadecimal digits");  // never shown
-  return bytes;
+  return text ? number_of(name, *text, least, most) : otherwise;
 }
 
 std::string host_name() {
@@ -43,40 +24,103 @@ std::string host_name() {
   return name;
 }
 
-void read_rendezvous(World& world, const Lookup& variable) {
-  const auto where = variable("LONGSHIP_RENDEZVOUS");
-  if (!where) throw Error(Failure::usage, "WORLD_SIZE={}, but LONGSHIP_RENDEZVOUS is not set", world.size);
-  const auto colon = where->rfind(':');
+void read_address(World& world, const std::string& where) {
+  const auto colon = where.rfind(':');
   if (colon == std::string::npos || colon == 0)
-    throw Error(Failure::usage, "LONGSHIP_RENDEZVOUS={}: not HOST:PORT", *where);
-  world.host = where->substr(0, colon);
+    throw Error(Failure::usage, "LONGSHIP_RENDEZVOUS={}: not HOST:PORT", where);
+  world.host = where.substr(0, colon);
   if (world.host.front() == '[' && world.host.back() == ']')
     world.host = world.host.substr(1, world.host.size() - 2);
-  world.port = number("LONGSHIP_RENDEZVOUS", where->substr(colon + 1), 1, 65535);
+  world.port = number_of("LONGSHIP_RENDEZVOUS", where.substr(colon + 1), 1, 65535);
+}
+
+void read_secret(World& world, const Lookup& variable) {
   const auto secret = variable("LONGSHIP_SECRET");
-  if (!secret) throw Error(Failure::usage, "WORLD_SIZE={}, but LONGSHIP_SECRET is not set", world.size);
-  world.secret = from_hex(*secret);
-  if (world.rank == 0) world.listener = number_or(variable, "LONGSHIP_RENDEZVOUS_FD", -1, 0, 1 << 20);
+  if (!secret)
+    throw Error(Failure::usage, "rank {} of {}: LONGSHIP_SECRET is not set", world.rank, world.size);
+  auto bytes = from_hex(*secret);
+  if (!bytes || bytes->size() < 16)
+    throw Error(Failure::usage, "LONGSHIP_SECRET: not at least 32 hexadecimal digits");  // never shown
+  world.secret = std::move(*bytes);
+}
+
+// All ranks of a node see its $TMPDIR; ranks of several nodes see the same home, as a rule.
+std::filesystem::path meeting_directory(const World& world, const Lookup& variable) {
+  if (const auto named = variable("LONGSHIP_RENDEZVOUS_DIR")) return *named;
+  if (world.one_node)
+    return std::filesystem::path(variable("TMPDIR").value_or("/tmp")) /
+           fmt::format("longship-{}", ::geteuid());
+  if (const auto home = variable("HOME")) return std::filesystem::path(*home) / ".longship" / "rendezvous";
+  throw Error(Failure::usage, "rank {} of {}: set LONGSHIP_RENDEZVOUS_DIR to a directory that all nodes see",
+              world.rank, world.size);
+}
+
+std::string as_file_name(std::string name) {
+  for (char& letter : name)
+    if (letter == '/' || letter == '\0') letter = '-';
+  return name + ".meet";
+}
+
+// In this order: what a launcher or a person says, MASTER_ADDR with a secret, a file.
+void read_rendezvous(World& world, const Launched& launched, const Lookup& variable) {
+  if (const auto where = variable("LONGSHIP_RENDEZVOUS")) {
+    read_address(world, *where);
+    read_secret(world, variable);
+    if (world.rank == 0) world.listener = number_or(variable, "LONGSHIP_RENDEZVOUS_FD", -1, 0, 1 << 20);
+    return;
+  }
+  // torchrun itself listens at MASTER_PORT.
+  const auto host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+  if (host && port && variable("LONGSHIP_SECRET") && launched.by != Launcher::torchrun) {
+    world.host = *host;
+    world.port = number_of("MASTER_PORT", *port, 1, 65535);
+    read_secret(world, variable);
+    return;
+  }
+  if (launched.job.empty())
+    throw Error(Failure::usage,
+                "rank {} of {} does not know where to meet the others: set LONGSHIP_RENDEZVOUS=HOST:PORT and "
+                "LONGSHIP_SECRET, or use longship launch, srun, mpirun or torchrun",
+                world.rank, world.size);
+  world.meeting_file = meeting_directory(world, variable) / as_file_name(launched.job);
+}
+
+// MPICH's mpiexec tells its ranks nothing that only they know, but on one node they descend from one process.
+std::string descent_from(std::string_view ancestor) {
+  for (pid_t process = ::getppid(); process > 1;) {
+    std::ifstream status(fmt::format("/proc/{}/stat", process));
+    std::string number, name, state;
+    pid_t parent = 0;
+    if (!(status >> number >> name >> state >> parent)) break;
+    if (name == fmt::format("({})", ancestor)) return fmt::format("{}-{}", ancestor, process);
+    process = parent;
+  }
+  return {};
 }
 
 }  // namespace
 
 World world_from(const Lookup& variable) {
-  constexpr int most = 1 << 20;
-  World world;
-  world.size = number_or(variable, "WORLD_SIZE", 1, 1, most);
-  world.rank = number_or(variable, "RANK", 0, 0, world.size - 1);
-  world.local_size = number_or(variable, "LOCAL_WORLD_SIZE", world.size, 1, world.size);
-  world.local_rank =
-      number_or(variable, "LOCAL_RANK", world.rank % world.local_size, 0, world.local_size - 1);
-  world.patience = std::chrono::seconds(number_or(variable, "LONGSHIP_RENDEZVOUS_TIMEOUT", 60, 1, 86'400));
-  for (const char* name : {"LONGSHIP_NODE", "SLURMD_NODENAME"})
-    if (world.node.empty()) world.node = variable(name).value_or("");
-  if (world.node.empty()) world.node = host_name();
-  if (world.size > 1) {
-    if (!variable("RANK")) throw Error(Failure::usage, "WORLD_SIZE={}, but RANK is not set", world.size);
-    read_rendezvous(world, variable);
+  if (wants_mpi(variable)) {
+    World world;
+    world.mpi = mpi_file(mpi_family(variable));
+    world.node = variable("LONGSHIP_NODE").value_or(host_name());
+    return world;
   }
+  Launched launched = launched_by(variable);
+  if (launched.by == Launcher::mpiexec && launched.one_node)
+    if (auto common = descent_from("hydra_pmi_proxy"); !common.empty()) launched.job = std::move(common);
+  World world;
+  world.size = launched.size;
+  world.rank = launched.rank;
+  world.local_size = launched.local_size.value_or(launched.size);
+  world.local_rank = launched.local_rank.value_or(launched.rank % world.local_size);
+  world.one_node = launched.one_node;
+  world.link_timeout = std::chrono::seconds(number_or(variable, "LONGSHIP_LINK_TIMEOUT", 30, 1, 86'400));
+  world.patience = std::chrono::seconds(number_or(variable, "LONGSHIP_RENDEZVOUS_TIMEOUT", 60, 1, 86'400));
+  world.node = variable("LONGSHIP_NODE").value_or(launched.node);
+  if (world.node.empty()) world.node = host_name();
+  if (world.size > 1) read_rendezvous(world, launched, variable);
   return world;
 }
 

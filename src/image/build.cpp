@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "base_image.h"
 #include "copy_layer.h"
 #include "dockerfile.h"
 #include "formats/digest.h"
@@ -85,7 +86,7 @@ class Builder {
       parent_ = "scratch";
       return;
     }
-    image_ = store_.find(words.front());
+    image_ = find_base(store_, words.front());
     has_root_ = true;
     parent_ = image_.root;
   }

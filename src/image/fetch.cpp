@@ -2,11 +2,9 @@
 #include "fetch.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -72,39 +70,40 @@ class Fetching {
     }
   }
 
-  void fetch(Connections& connections, const Wanted& blob) {
-    store::Aside file = store_.aside();
+  void fetch(Connections& connections, const Wanted& wanted) {
+    store::Aside file = store_.partial(wanted.digest);
+    BlobFile blob(file.fd(), wanted.digest, wanted.size);
+    if (blob.here() > 0) explain("{}: {} bytes of it came before", wanted.digest, blob.here());
     for (std::size_t place = 0;; ++place) {
       const bool is_last = place + 1 == places_.size();
       if (!is_last && given_up_[place]) continue;
       try {
-        fetch_from(connections[place], places_[place], blob, file.fd());
+        fetch_from(connections[place], places_[place], blob);
         break;
       } catch (const Error& error) {
         if (is_last) throw;
-        explain("{} does not give {}: {}", places_[place].reference.registry, blob.digest, error.what());
+        explain("{} does not give {}: {}", places_[place].reference.registry, wanted.digest, error.what());
         given_up_[place] = true;
-        if (::ftruncate(file.fd(), 0) != 0 || ::lseek(file.fd(), 0, SEEK_SET) != 0)
-          throw Error::from_errno(errno, "cannot write {}", file.path().string());
       }
     }
-    Fd kept = store_.keep_pulled(blob.digest, std::move(file));
+    Fd kept = store_.keep_pulled(wanted.digest, std::move(file));
     const std::lock_guard lock(mutex_);
-    fetched_.blobs.emplace(blob.digest, std::move(kept));
+    fetched_.blobs.emplace(wanted.digest, std::move(kept));
   }
 
-  void fetch_from(std::optional<Registry>& connection, const Place& place, const Wanted& blob, int file) {
+  void fetch_from(std::optional<Registry>& connection, const Place& place, BlobFile& blob) {
     if (!connection) connection.emplace(place.reference, Registry::Access::pull, place.options);
     std::uint64_t mine = 0;
-    try {
-      connection->fetch(blob.digest, blob.size, file, [&](std::size_t bytes) {
-        mine += bytes;
-        const std::lock_guard lock(mutex_);
-        progress_.update(done_ += bytes);
-      });
-    } catch (...) {
+    const auto tell = [&](std::uint64_t now) {  // less than before, if it had to begin anew
       const std::lock_guard lock(mutex_);
-      progress_.update(done_ -= mine);
+      done_ += now - mine;
+      mine = now;
+      progress_.update(done_);
+    };
+    try {
+      connection->fetch(blob, [&](std::size_t) { tell(blob.here()); });
+    } catch (...) {
+      tell(0);
       throw;
     }
   }

@@ -3,6 +3,8 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "fit/fit.h"
@@ -38,12 +40,25 @@ std::string machine() {
   return name.machine;
 }
 
-bool fits(const formats::Value& descriptor) {
+// "linux/amd64", in the kernel's words "linux/x86_64"; nothing if the descriptor does not say, as an index of
+// tags does not.
+std::optional<std::string> platform_of(const formats::Value& descriptor) {
   const auto* platform = descriptor.find("platform");
-  if (platform == nullptr) return true;
+  if (platform == nullptr) return std::nullopt;
   const formats::Fields fields(*platform, "platform");
-  return fields.text("os", "linux") == "linux" &&
-         fit::kernel_architecture(fields.text("architecture", "")) == machine();
+  return fmt::format("{}/{}", fields.text("os", "linux"),
+                     fit::kernel_architecture(fields.text("architecture", "")));
+}
+
+// Signatures and other papers stand in an index as images for "unknown".
+std::string choice_of(const formats::Array& manifests) {
+  std::vector<std::string> names;
+  for (const auto& descriptor : manifests)
+    if (auto name = platform_of(descriptor); name && name->find("unknown") == std::string::npos)
+      names.push_back(printable(name->starts_with("linux/") ? name->substr(6) : *name));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names.empty() ? "" : "; it has " + join(names, ", ");
 }
 
 // An index lists manifests, or further indexes: one per architecture, or per tag.
@@ -135,17 +150,22 @@ OciImage read_docker(const Layout& layout, const BytesRead& progress) {
 
 }  // namespace
 
-std::string choose_manifest(const formats::Value& index) {
+std::string choose_manifest(const formats::Value& index, std::string_view architecture) {
   // One program would take it for this, another for that, and both for what was checked (CVE-2021-41190).
   if (index.find("layers") != nullptr || index.find("config") != nullptr)
     throw Error("it is both an index and a manifest, which is refused");
+  const std::string wanted(architecture.empty() ? machine() : fit::kernel_architecture(architecture));
+  const std::string whom = architecture.empty() ? fmt::format("this machine ({})", wanted) : wanted;
   std::vector<const formats::Value*> fitting;
   const formats::Fields fields(index, "");
-  for (const auto& descriptor : fields.required("manifests").array())
-    if (fits(descriptor)) fitting.push_back(&descriptor);
-  if (fitting.empty()) throw Error(Failure::impossible, "it has no image for this machine ({})", machine());
+  const auto& manifests = fields.required("manifests").array();
+  for (const auto& descriptor : manifests)
+    if (platform_of(descriptor).value_or("linux/" + wanted) == "linux/" + wanted)
+      fitting.push_back(&descriptor);
+  if (fitting.empty())
+    throw Error(Failure::impossible, "it has no image for {}{}", whom, choice_of(manifests));
   if (fitting.size() > 1)
-    throw Error("it has {} images for this machine: import a layout with one", fitting.size());
+    throw Error("it has {} images for {}: import a layout with one", fitting.size(), whom);
   return formats::Fields(*fitting.front(), "manifests").text("digest");
 }
 

@@ -33,9 +33,10 @@ struct OciImage {
 
 using BytesRead = std::function<void(std::size_t)>;
 
-// The one manifest of an index (OCI's, or Docker's list) that is for this machine: its digest. An Error if
-// there is none, or more than one.
-[[nodiscard]] std::string choose_manifest(const formats::Value& index);
+// The one manifest of an index (OCI's, or Docker's list) that is for an architecture, named as images or as
+// kernels do; empty: this machine's. Its digest. An Error if there is more than one, or none, with those that
+// there are.
+[[nodiscard]] std::string choose_manifest(const formats::Value& index, std::string_view architecture = {});
 
 // Nothing if the layout is neither kind. Of several images the one for this machine is taken, or it is an
 // Error.

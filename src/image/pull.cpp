@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "fit/fit.h"
 #include "formats/digest.h"
 #include "formats/fields.h"
 #include "import.h"
@@ -24,26 +25,27 @@ namespace {
 
 constexpr int deepest_index = 4;
 constexpr std::size_t most_blobs = 1000;
+constexpr std::size_t largest_config = 4u << 20;
 
-Manifest find_manifest(Registry& registry, const std::string& object) {
+Manifest find_manifest(Registry& registry, const std::string& object, std::string_view architecture) {
   Manifest manifest = registry.manifest(object);
   for (int depth = 0;; ++depth) {
     const auto document = formats::parse_json(manifest.bytes, "manifest");
     if (document.find("manifests") == nullptr) return manifest;
     if (depth == deepest_index) throw Error("the index leads to an index that leads to an index, and so on");
-    manifest = registry.manifest(choose_manifest(document));
+    manifest = registry.manifest(choose_manifest(document, architecture));
   }
 }
 
 // From the first place that has it.
-Manifest find_manifest(const std::vector<Place>& places) {
+Manifest find_manifest(const PullRequest& request) {
   for (std::size_t i = 0;; ++i) {
-    const auto& [reference, options] = places[i];
+    const auto& [reference, options] = request.places[i];
     try {
       Registry registry(reference, Registry::Access::pull, options);
-      return find_manifest(registry, reference.object());
+      return find_manifest(registry, reference.object(), request.architecture);
     } catch (const Error& error) {
-      if (i + 1 == places.size()) throw;
+      if (i + 1 == request.places.size()) throw;
       explain("{} does not give it: {}", reference.text(), error.what());
     }
   }
@@ -131,6 +133,20 @@ bool forget_damaged(const store::Store& store, const Fetched& fetched) {
   return found;
 }
 
+// A manifest that no index led to: only its configuration says what it is for. It is small, and comes first.
+void check_architecture(store::Store& store, const PullRequest& request, const Wanted& config,
+                        Progress& progress) {
+  Fetched fetched = fetch_blobs(store, request.places, {config}, progress);
+  if (forget_damaged(store, fetched)) fetched = fetch_blobs(store, request.places, {config}, progress);
+  SharedFileSource file(fetched.blobs.at(config.digest).get());
+  const auto document = formats::parse_json(read_rest(file, largest_config), "configuration");
+  const auto found = formats::Fields(document, "").text("architecture", "");
+  if (found.empty() || fit::kernel_architecture(found) == fit::kernel_architecture(request.architecture))
+    return;
+  throw Error(Failure::impossible, "it has no image for {}; it has {}",
+              fit::kernel_architecture(request.architecture), printable(fit::kernel_architecture(found)));
+}
+
 void push_blob(Registry& registry, const fs::path& blobs, const std::string& digest, std::uint64_t size,
                const BytesMoved& moved) {
   if (registry.has(digest)) return moved(size);
@@ -140,20 +156,21 @@ void push_blob(Registry& registry, const fs::path& blobs, const std::string& dig
 
 }  // namespace
 
-store::Image pull(store::Store& store, const std::vector<Place>& places, const std::string& name,
-                  Progress& progress) {
-  store::validate_name(name);
-  const std::string origin = "pull " + places.back().reference.text();
+store::Image pull(store::Store& store, const PullRequest& request, Progress& progress) {
+  store::validate_name(request.name);
+  const std::string origin = "pull " + request.places.back().reference.text();
   return within("cannot " + origin, [&] {
-    const Manifest manifest = find_manifest(places);
-    Fetched fetched = fetch_blobs(store, places, blobs_of(manifest), progress);
+    const Manifest manifest = find_manifest(request);
+    const auto blobs = blobs_of(manifest);
+    if (!request.architecture.empty()) check_architecture(store, request, blobs.front(), progress);
+    Fetched fetched = fetch_blobs(store, request.places, blobs, progress);
     try {
-      return import_pulled(store, manifest, fetched, name, origin, progress);
+      return import_pulled(store, manifest, fetched, request.name, origin, progress);
     } catch (const Error&) {
       if (!forget_damaged(store, fetched)) throw;
     }
-    fetched = fetch_blobs(store, places, blobs_of(manifest), progress);
-    return import_pulled(store, manifest, fetched, name, origin, progress);
+    fetched = fetch_blobs(store, request.places, blobs, progress);
+    return import_pulled(store, manifest, fetched, request.name, origin, progress);
   });
 }
 

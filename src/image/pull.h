@@ -13,10 +13,15 @@
 
 namespace longship::image {
 
-// From the first place that gives it; the last one is the registry itself, the others its mirrors. Of an
-// index, the image for this machine.
-store::Image pull(store::Store& store, const std::vector<Place>& places, const std::string& name,
-                  Progress& progress);
+struct PullRequest {
+  std::vector<Place> places;  // the last one is the registry itself, the others its mirrors
+  std::string name;           // for the image here
+  std::string architecture;   // as images or kernels call it; empty: of an index, the image for this machine
+};
+
+// From the first place that gives it. An image for another architecture than the one that was asked for is an
+// Error before its layers are fetched.
+store::Image pull(store::Store& store, const PullRequest& request, Progress& progress);
 
 // The digest of the manifest.
 std::string push(const store::Store& store, const store::Image& image, const Reference& reference,

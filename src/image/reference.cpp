@@ -56,6 +56,16 @@ std::string Reference::full_repository() const {
   return is_short ? "library/" + repository : repository;
 }
 
+std::string Reference::short_name(std::string_view architecture) const {
+  const auto last = repository.substr(repository.rfind('/') + 1);
+  std::vector<std::string> words;
+  if (!tag.empty() && tag != "latest") words.push_back(tag);
+  const auto said = split(tag, '-');
+  if (!architecture.empty() && std::find(said.begin(), said.end(), architecture) == said.end())
+    words.emplace_back(architecture);
+  return words.empty() ? last : last + ":" + join(words, "-");
+}
+
 Reference parse_reference(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
     return Error(Failure::usage, "\"{}\": {}; an image in a registry is HOST[:PORT]/NAME[:TAG][@sha256:…]",

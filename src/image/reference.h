@@ -16,6 +16,8 @@ struct Reference {
   [[nodiscard]] std::string full_repository() const;
   [[nodiscard]] const std::string& object() const { return digest.empty() ? tag : digest; }
   [[nodiscard]] std::string text() const;
+  // What it is called here: "gan3d:v2", and its variant for an architecture "gan3d:v2-aarch64".
+  [[nodiscard]] std::string short_name(std::string_view architecture = {}) const;
 };
 
 // The registry has to be named: which one a bare name meant would depend on who asks. Error with

@@ -98,6 +98,7 @@ struct Registry::Parts {
   void authorize(const net::Answer& refusal);
   [[nodiscard]] std::string token_for(const Challenge& challenge);
   [[nodiscard]] Error refused(const net::Answer& answer, std::string_view what) const;
+  void fetch_rest(BlobFile& blob, const BytesMoved& moved);
   [[nodiscard]] std::pair<std::string, std::string> begin_upload();
 };
 
@@ -246,39 +247,48 @@ bool Registry::has(const std::string& digest) {
   return parts_->ask({.method = "HEAD", .path = parts_->repository("/blobs/" + digest)}).ok();
 }
 
-void Registry::fetch(const std::string& digest, std::uint64_t size, int fd, const BytesMoved& moved) {
-  formats::Sha256 hash;
-  std::uint64_t got = 0;
-  net::Call call{.path = parts_->repository("/blobs/" + digest)};
+void Registry::fetch(BlobFile& blob, const BytesMoved& moved) {
+  for (;;) {
+    const bool had_some = blob.here() > 0;
+    parts_->fetch_rest(blob, moved);
+    if (blob.verify()) return;
+    // What was there before may have been wrong, and not what the registry gave.
+    if (!had_some) throw Error("blob {}: its digest does not match its content", blob.digest());
+  }
+}
+
+void Registry::Parts::fetch_rest(BlobFile& blob, const BytesMoved& moved) {
+  net::Call call{.path = repository("/blobs/" + blob.digest())};
+  call.begins = [&](int status) {
+    if (status != 206 && blob.here() > 0) blob.restart();  // it cannot go on in the middle
+  };
   call.sink = [&](std::string_view piece) {
-    if (piece.size() > size - got)
-      throw Error("blob {}: more comes than the {} bytes it should have", digest, size);
-    write_all(fd, piece);
-    hash.update(piece);
-    got += piece.size();
+    blob.append(piece);
     if (moved) moved(piece.size());
   };
-  for (int attempt = 0; got < size || size == 0; ++attempt) {
-    const auto before = got;
+  for (int attempt = 0; !blob.is_complete(); ++attempt) {
+    const auto before = blob.here();
     call.headers.clear();
-    if (got > 0) call.headers = {{"Range", fmt::format("bytes={}-", got)}};
+    if (before > 0) call.headers = {{"Range", fmt::format("bytes={}-", before)}};
     std::optional<net::Answer> answer;
     try {
-      answer = parts_->ask_once(call);
+      answer = ask_once(call);
+      if (blob.is_complete()) return;
+      // It does not break off: it has no more.
+      if (answer->status == 416 || (answer->ok() && !answer->header("content-length").empty()))
+        throw Error("blob {}: the registry has only {} of its {} bytes; push the image again", blob.digest(),
+                    blob.here(), blob.size());
       if (!answer->ok() && !worth_another_try(answer->status))
-        throw parts_->refused(*answer, "blob " + digest);
-      if (answer->ok() && before > 0 && answer->status != 206)
-        throw Error("blob {}: it was interrupted, and the registry cannot go on in the middle", digest);
-      if (answer->ok() && (got == size || size == 0)) break;
+        throw refused(*answer, "blob " + blob.digest());
     } catch (const net::Unreachable&) {
-      if (attempt >= parts_->tries()) throw;
+      if (attempt >= tries()) throw;
     }
-    if (got > before) attempt = 0;  // some of it came: that counts as progress
-    if (attempt >= parts_->tries())
-      throw Error("blob {}: it breaks off after {} of {} bytes, again and again", digest, got, size);
+    if (blob.here() > before) attempt = 0;  // some of it came: that counts as progress
+    if (attempt >= tries())
+      throw Error("blob {}: it breaks off after {} of {} bytes, again and again", blob.digest(), blob.here(),
+                  blob.size());
     std::this_thread::sleep_for(pause_before(std::min(attempt, 5), answer ? &*answer : nullptr));
   }
-  if (hash.digest() != digest) throw Error("blob {}: its digest does not match its content", digest);
 }
 
 // Where the pieces go: another address for each upload.

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "blob_file.h"
 #include "credentials.h"
 #include "reference.h"
 
@@ -44,8 +45,8 @@ class Registry {
   [[nodiscard]] Manifest manifest(const std::string& object);
   void put_manifest(const std::string& object, const Manifest& manifest);
 
-  // The whole blob to the empty file `fd`. `size` is what the manifest says: one byte more is an Error.
-  void fetch(const std::string& digest, std::uint64_t size, int fd, const BytesMoved& moved);
+  // What is missing of it. After an Error it has what came, if that may be of use; a wrong content is gone.
+  void fetch(BlobFile& blob, const BytesMoved& moved);
   [[nodiscard]] bool has(const std::string& digest);
   void upload(const std::string& digest, std::uint64_t size, int fd, const BytesMoved& moved);
 

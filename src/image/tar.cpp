@@ -5,8 +5,6 @@
 #include "tar.h"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,66 +14,11 @@ namespace {
 
 constexpr std::uint64_t block_size = 512;
 constexpr std::uint64_t largest_member = std::uint64_t{1} << 42;  // 4 TiB: more is a lie or a mistake
+constexpr std::uint64_t most_in_holes = std::uint64_t{1} << 40;   // of a whole archive: they cost only time
+constexpr std::string_view attribute_prefix = "SCHILY.xattr.", sparse_prefix = "GNU.sparse.";
 
-std::string_view field(const std::array<char, 512>& block, std::size_t at, std::size_t length) {
-  return {block.data() + at, length};
-}
-
-// Up to the first NUL; a field that fills its room has none.
-std::string_view text_of(std::string_view field) {
-  return field.substr(0, field.find('\0'));
-}
-
-// GNU's way for what octal digits cannot hold: the first bit set, then a big-endian two's complement number.
-std::int64_t base256(std::string_view digits, std::string_view what) {
-  const bool negative = (digits[0] & 0x40) != 0;
-  std::uint64_t value = negative ? ~std::uint64_t{0} : 0;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    auto byte = static_cast<unsigned char>(digits[i]);
-    if (i == 0) byte = static_cast<unsigned char>(negative ? byte | 0x80u : byte & 0x7fu);
-    // What the shift pushes out, and the sign that comes after it, must be nothing but sign.
-    if (value >> 55 != (negative ? 0x1ffu : 0u)) throw Error("its {} is out of range", what);
-    value = value << 8 | byte;
-  }
-  return static_cast<std::int64_t>(value);
-}
-
-std::int64_t number_of(std::string_view digits, std::string_view what) {
-  if ((static_cast<unsigned char>(digits[0]) & 0x80u) != 0) return base256(digits, what);
-  std::string_view text = text_of(digits);
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  std::int64_t value = 0;
-  if (text.empty()) return 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw Error("its {} is not a number: {}", what, printable(text));
-  return value;
-}
-
-template <class Number>
-Number decimal(std::string_view text, std::string_view key) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw Error("the extended header has {} = {}, which is not a number", key, printable(text));
-  return value;
-}
-
-bool checksum_fits(const std::array<char, 512>& block) {
-  // The checksum's own field counts as spaces. Some old programs added signed bytes: that sum is accepted
-  // too.
-  std::int64_t with_unsigned = 8 * ' ', with_signed = 8 * ' ';
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    if (i >= 148 && i < 156) continue;
-    with_unsigned += static_cast<unsigned char>(block[i]);
-    with_signed += static_cast<signed char>(block[i]);
-  }
-  std::string_view text = text_of(field(block, 148, 8));
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  std::int64_t said = -1;
-  std::from_chars(text.data(), text.data() + text.size(), said, 8);
-  return said == with_unsigned || said == with_signed;
+constexpr std::uint64_t padding_after(std::uint64_t size) {
+  return (block_size - size % block_size) % block_size;
 }
 
 Kind kind_of(char type, std::string_view name) {
@@ -83,6 +26,7 @@ Kind kind_of(char type, std::string_view name) {
     case '\0':  // before ustar directories were files with a slash at the end
     case '0':
     case '7':
+    case 'S':  // sparse, of GNU's old kind
       return name.ends_with('/') ? Kind::directory : Kind::file;
     case '1':
       return Kind::hard_link;
@@ -95,8 +39,6 @@ Kind kind_of(char type, std::string_view name) {
       return Kind::directory;
     case '6':
       return Kind::fifo;
-    case 'S':
-      throw Error("it is a sparse file, which is not supported: make the archive without --sparse");
     default:
       throw Error("its type {} is not known", printable({&type, 1}));
   }
@@ -140,6 +82,7 @@ bool TarReader::read_block(Block& block) {
 }
 
 void TarReader::skip_content() {
+  sparse_.reset();
   drain(content_);
   left_ = padding_;
   padding_ = 0;
@@ -152,7 +95,7 @@ std::string TarReader::extension_text(std::uint64_t size, std::size_t before) {
                 current_.empty() ? "" : "after member " + printable(current_) + ": ", before + size,
                 largest_extension);
   left_ = size;
-  padding_ = (block_size - size % block_size) % block_size;
+  padding_ = padding_after(size);
   std::string text = read_rest(content_, largest_extension);
   skip_content();
   return text;
@@ -160,7 +103,6 @@ std::string TarReader::extension_text(std::uint64_t size, std::size_t before) {
 
 // "27 path=usr/share/doc/…\n": the length counts itself and the line's end.
 void TarReader::apply_pax(Extension& extension, std::string_view text) {
-  constexpr std::string_view attribute_prefix = "SCHILY.xattr.";
   while (!text.empty()) {
     const auto space = text.find(' ');
     if (space == 0 || space == std::string_view::npos || space > 10)
@@ -177,8 +119,7 @@ void TarReader::apply_pax(Extension& extension, std::string_view text) {
     if (key == "linkpath") extension.link = value;
     if (key == "size") extension.size = decimal<std::uint64_t>(value, key);
     if (key == "mtime") extension.mtime = decimal<std::int64_t>(value.substr(0, value.find('.')), key);
-    if (key.starts_with("GNU.sparse."))
-      throw Error("it is a sparse file, which is not supported: make the archive without --sparse");
+    if (key.starts_with(sparse_prefix)) extension.sparse.apply(key.substr(sparse_prefix.size()), value);
     if (key.starts_with(attribute_prefix)) {
       const std::string_view name = key.substr(attribute_prefix.size());
       if (name.empty() || name.size() > 255 || name.find('\0') != std::string_view::npos)
@@ -196,6 +137,7 @@ Member TarReader::member_of(const Block& block, Extension& extension) {
   if (const auto prefix = text_of(field(block, 345, 155)); ustar && !prefix.empty())
     name = std::string(prefix) + '/' + name;
   if (extension.path) name = *extension.path;
+  if (extension.sparse.name()) name = *extension.sparse.name();  // the path is then one for other programs
   current_ = name;
   return within("member " + printable(name), [&] {
     Member member;
@@ -211,15 +153,33 @@ Member TarReader::member_of(const Block& block, Extension& extension) {
       member.link = link;
     }
     if (member.kind == Kind::file) {
-      const std::int64_t said = number_of(field(block, 124, 12), "size");
-      if (said < 0) throw Error("its size is negative");
-      member.size = extension.size ? *extension.size : static_cast<std::uint64_t>(said);
+      const std::uint64_t said = size_of(field(block, 124, 12), "size");
+      member.size = extension.size ? *extension.size : said;
       if (member.size > largest_member) throw Error("its size of {} bytes cannot be true", member.size);
     }
     if (member.path.empty() && member.kind != Kind::directory)
       throw Error("only a directory can be the root");
     return member;
   });
+}
+
+void TarReader::make_sparse(Member& member, const Block& block, Extension& extension) {
+  if (member.kind != Kind::file) throw Error("it has a map of holes, and is not a file");
+  const std::size_t most = largest_extension - extension.bytes;
+  const auto next_block = [this] {
+    Block more;
+    if (!read_block(more)) throw Error("the archive ends in its map of holes");
+    return more;
+  };
+  SparseMap map = block[156] == 'S' ? old_sparse_map(block, next_block, most)
+                                    : std::move(extension.sparse).map(content_, most);
+  if (map.size > largest_member) throw Error("its size of {} bytes cannot be true", map.size);
+  check_map(map, left_);
+  in_holes_ += map.size - left_;
+  if (in_holes_ > most_in_holes)
+    throw Error("the holes in the archive are more than {} bytes", most_in_holes);
+  member.size = map.size;
+  sparse_.emplace(content_, std::move(map));
 }
 
 std::optional<Member> TarReader::next() {
@@ -237,9 +197,8 @@ std::optional<Member> TarReader::next() {
                   current_.empty() ? "" : " after member " + printable(current_));
     const char type = block[156];
     if (is_extension(type)) {
-      const std::int64_t size = number_of(field(block, 124, 12), "size");
-      if (size < 0) throw Error("an extended header has a negative size");
-      const std::string text = extension_text(static_cast<std::uint64_t>(size), extension.bytes);
+      const std::uint64_t size = size_of(field(block, 124, 12), "extended header's size");
+      const std::string text = extension_text(size, extension.bytes);
       extension.bytes += text.size();
       // A global header describes the archive (git puts a commit there): nothing in it is about an image.
       if (type == 'x') within("after member " + printable(current_), [&] { apply_pax(extension, text); });
@@ -249,9 +208,11 @@ std::optional<Member> TarReader::next() {
     }
     Member member = member_of(block, extension);
     left_ = member.size;
-    padding_ = (block_size - member.size % block_size) % block_size;
-    const bool means_something =
-        within("member " + printable(current_), [&] { return interpret_whiteout(member); });
+    padding_ = padding_after(member.size);
+    const bool means_something = within("member " + printable(current_), [&] {
+      if (type == 'S' || extension.sparse.any()) make_sparse(member, block, extension);
+      return interpret_whiteout(member);
+    });
     if (means_something) return member;
     extension = {};
   }

@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "formats/document.h"
 #include "formats/units.h"
 #include "overrides.h"
@@ -110,7 +112,11 @@ Table written(const Job& job) {
 }  // namespace
 
 Job load(const std::filesystem::path& file, std::span<const std::string> overrides) {
-  const auto path = std::filesystem::is_directory(file) ? file / "job.toml" : file;
+  const bool in_directory = std::filesystem::is_directory(file);
+  const auto path = in_directory ? file / "job.toml" : file;
+  if (!std::filesystem::exists(path))
+    throw Error(Failure::usage, "there is no job file {}{}", printable(path.string()),
+                in_directory ? "" : ": name one, or a directory with a job.toml");
   const auto text = read_file(path, limits.bytes);
   return parse(text, path.string(), std::filesystem::absolute(path).parent_path(), overrides);
 }

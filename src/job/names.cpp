@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "formats/digest.h"
 
@@ -61,11 +62,6 @@ std::optional<std::string_view> cut_after(std::string_view& text, char separator
 }
 
 }  // namespace
-
-bool is_path(std::string_view text) {
-  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text == "." ||
-         text == "..";
-}
 
 Complaint job_name_complaint(std::string_view name) {
   if (!name.empty() && name.size() <= 63 && name.front() != '-' && consists_of(name, lower, "-")) return {};

@@ -18,7 +18,4 @@ using Complaint = std::optional<std::string>;
     std::string_view pattern);  // a name or pattern within the run's directory
 [[nodiscard]] Complaint variable_complaint(std::string_view variable);  // of the environment
 
-// "./x", "../x", "/x": meant as a path, where a plain "x" is a name.
-[[nodiscard]] bool is_path(std::string_view text);
-
 }  // namespace longship::job

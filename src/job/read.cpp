@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "formats/fields.h"
 #include "formats/units.h"

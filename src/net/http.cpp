@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "address.h"
 #include "base/text.h"
@@ -42,6 +43,7 @@ struct Transfer {
   Answer answer = {};
   std::string_view rest = {};  // of the body, still to be sent
   bool head_ended = false;     // of the answer, with its empty line
+  bool body_began = false;     // in the sink
   std::exception_ptr problem = {};
 
   template <class Work>
@@ -63,6 +65,8 @@ std::size_t take_bytes(char* bytes, std::size_t one, std::size_t count, void* da
     long status = 0;
     curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &status);
     if (transfer.call.sink && status >= 200 && status < 300) {
+      if (!std::exchange(transfer.body_began, true) && transfer.call.begins)
+        transfer.call.begins(static_cast<int>(status));
       transfer.call.sink(piece);
       return;
     }

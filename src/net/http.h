@@ -30,6 +30,8 @@ struct Call {
   std::vector<std::pair<std::string, std::string>> headers = {};
   // Bytes of a successful answer go here, as they come, instead of into Answer::body.
   std::function<void(std::string_view)> sink = nullptr;
+  // Before the first of them: whether they are what was asked for (206), or all there is (200).
+  std::function<void(int status)> begins = nullptr;
   // Asked a few times a second; false: the call ends, Answer::abandoned.
   std::function<bool()> go_on = nullptr;
   std::chrono::milliseconds patience{std::chrono::seconds(90)};  // without a byte either way; 0: no limit

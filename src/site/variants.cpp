@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "job/names.h"
 
@@ -43,7 +44,7 @@ const fit::Finding* hindrance(std::span<const fit::Finding> findings) {
 }
 
 Verdict no_such_image(const job::Job& job) {
-  if (job::is_path(job.image))
+  if (is_path(job.image))
     return {false,
             fmt::format("image {} is a path, which means nothing on another machine", printable(job.image)),
             fmt::format("longship image import -t NAME {}, and image = \"NAME\"", printable(job.image)),
@@ -79,7 +80,7 @@ fit::HostFacts host_facts(const Site& site) {
 
 std::vector<Variant> find_variants(std::span<const store::Image> images, std::string_view reference) {
   std::vector<Variant> variants;
-  if (reference.empty() || job::is_path(reference)) return variants;
+  if (reference.empty() || is_path(reference)) return variants;
   const auto wanted = taken_apart(reference);
   for (std::size_t i = 0; i < images.size(); ++i)
     if (means(wanted, images[i])) variants.push_back({images[i].name, facts_of(images[i]), i, false});

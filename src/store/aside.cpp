@@ -31,6 +31,19 @@ bool still_named(int fd) {
   return ::fstat(fd, &info) == 0 && info.st_nlink > 0;
 }
 
+// Whether the name still leads to the open file.
+bool is_at(int fd, const fs::path& path) {
+  struct stat open {
+  }, named{};
+  return ::fstat(fd, &open) == 0 && ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+bool is_empty(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 && info.st_size == 0;
+}
+
 fs::path directory_of(const fs::path& file) {
   return file.string() + std::string(directory_suffix);
 }
@@ -50,8 +63,19 @@ Aside::Aside(const fs::path& asides) {
   }
 }
 
+std::optional<Aside> Aside::lasting(const fs::path& path) {
+  fs::create_directories(path.parent_path());
+  for (;;) {
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd) throw Error::from_errno(errno, "cannot write {}", path.string());
+    if (!lock(fd.get())) return std::nullopt;
+    // Before the lock somebody may have removed it, or completed it and given it its name.
+    if (is_at(fd.get(), path)) return Aside(path, std::move(fd));
+  }
+}
+
 Aside::~Aside() {
-  if (path_.empty()) return;
+  if (path_.empty() || (lasting_ && !is_empty(fd_.get()))) return;
   remove_tree(directory_of(path_));
   std::error_code ignored;
   fs::remove(path_, ignored);
@@ -88,6 +112,21 @@ void remove_abandoned(const fs::path& asides) noexcept {
     std::error_code ignored;
     fs::remove(file, ignored);
   }
+}
+
+std::uint64_t remove_lasting(const fs::path& directory, std::chrono::hours age) noexcept {
+  std::uint64_t freed = 0;
+  std::error_code error;
+  const auto before = fs::file_time_type::clock::now() - age;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->last_write_time(ignored) > before || ignored) continue;
+    const Fd fd(::open(at->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd || !lock(fd.get()) || !is_at(fd.get(), at->path())) continue;
+    const auto size = at->file_size(ignored);
+    if (fs::remove(at->path(), ignored)) freed += size;
+  }
+  return freed;
 }
 
 }  // namespace longship::store

@@ -19,6 +19,8 @@ namespace longship::store {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::chrono::hours long_enough{24 * 7};  // for somebody to go on with half a blob
+
 bool take_lock(const Fd& file, int kind) {
   while (::flock(file.get(), kind) != 0)
     if (errno != EINTR) return false;
@@ -49,6 +51,15 @@ Fd Store::keep_pulled(std::string_view digest, Aside file) {
   file.commit_as(pulled_path(digest));
   static_cast<void>(take_lock(same, LOCK_SH));
   return same;
+}
+
+Aside Store::partial(std::string_view digest) const {
+  return within("image store", [&] {
+    const auto place = where_ / "pulled" / "partial";
+    remove_lasting(place, long_enough);
+    auto found = Aside::lasting(place / formats::hex_of(digest));
+    return found ? std::move(*found) : aside();
+  });
 }
 
 void Store::forget_pulled(std::string_view digest) const {
@@ -82,7 +93,7 @@ std::uint64_t Store::remove_unused_pulled() const {
     freed += at->file_size();
     fs::remove(at->path());
   }
-  return freed;
+  return freed + remove_lasting(where_ / "pulled" / "partial", std::chrono::hours(0));
 }
 
 }  // namespace longship::store

@@ -73,9 +73,17 @@ Error Store::not_found(std::string_view name) const {
       name, where_.string(), known);
 }
 
-Image Store::find(std::string_view name) const {
+fs::path Store::record_to_read(std::string_view name) const {
   auto record = record_of(name);
-  if (!fs::exists(record) && !central_.empty()) record = central_ / "images" / record_file(name);
+  return fs::exists(record) || central_.empty() ? record : central_ / "images" / record_file(name);
+}
+
+bool Store::has(std::string_view name) const {
+  return fs::exists(record_to_read(name));
+}
+
+Image Store::find(std::string_view name) const {
+  const auto record = record_to_read(name);
   if (!fs::exists(record)) throw not_found(name);
   Image image = read_record(record);
   if (!fs::exists(root_of(image)))

@@ -5,6 +5,7 @@
 //   blobs/sha256/HEX      SquashFS files
 //   images/NAME.json      what a name stands for; "/" in a name is "+" here
 //   pulled/sha256/HEX     blobs as a registry gave them, for the next pull that wants the same
+//   pulled/partial/HEX    what came of a blob before a pull broke off; whoever adds to it holds its lock
 //   steps/HEX.json        a step of a build that was done before, by what went into it
 //   asides/               work in progress
 //   lock                  shared while something is being added, exclusive while unused files are being
@@ -51,6 +52,7 @@ class Store {
   [[nodiscard]] const std::filesystem::path& location() const { return where_; }
   // An image that has no such name is an Error with the nearest names and the command that makes one.
   [[nodiscard]] Image find(std::string_view name) const;
+  [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] std::vector<Image> list()
       const;  // by name; one that cannot be read is left out with a warning
   [[nodiscard]] std::filesystem::path root_of(const Image& image) const;  // its SquashFS file
@@ -59,8 +61,8 @@ class Store {
   // Every file re-hashed; `checked` is called with the bytes of each. A pulled blob that has changed is
   // removed: it can be fetched again.
   [[nodiscard]] std::vector<Damage> verify(const std::function<void(std::uint64_t)>& checked = {}) const;
-  // Removes what no name needs: files, blobs that no image here was made from, steps of builds (all, or only
-  // those whose files are gone), what killed processes left. The bytes that became free.
+  // Removes what no name needs: files, blobs that no image here was made from, halves of blobs, steps of
+  // builds (all, or only those whose files are gone), what killed processes left. The bytes that became free.
   std::uint64_t collect_garbage(bool steps_too);
 
   [[nodiscard]] Aside aside() const;
@@ -77,6 +79,9 @@ class Store {
   [[nodiscard]] Fd pulled(std::string_view digest) const;
   Fd keep_pulled(std::string_view digest, Aside file);  // the same blob, from now on kept
   void forget_pulled(std::string_view digest) const;
+  // For a blob that is to be fetched: with what an earlier pull got of it, if nobody else is at that. It
+  // stays if it is not kept; the next to verify what is in it is who completes it.
+  [[nodiscard]] Aside partial(std::string_view digest) const;
 
   // Steps of builds: the key is a digest of all that went in. `image.name` is the name the build was for; the
   // step is forgotten together with it.
@@ -87,6 +92,7 @@ class Store {
  private:
   [[nodiscard]] std::filesystem::path own_blob(std::string_view digest) const;
   [[nodiscard]] std::filesystem::path record_of(std::string_view name) const;
+  [[nodiscard]] std::filesystem::path record_to_read(std::string_view name) const;  // also the centre's
   [[nodiscard]] std::filesystem::path step_of(std::string_view key) const;
   [[nodiscard]] Fd lock(int kind) const;
   void place(Image& image, Aside file) const;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -33,7 +34,7 @@ TEST_F(AbiTest, NothingWorksBeforeInitButSaysSo) {
 }
 
 TEST_F(AbiTest, InitAndShutdownManyTimes) {
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < 200; ++i) {
     ASSERT_EQ(longship_init(), LONGSHIP_OK) << longship_last_error();
     EXPECT_EQ(longship_init(), LONGSHIP_OK);
     EXPECT_EQ(longship_size(), 1);
@@ -55,6 +56,39 @@ TEST_F(AbiTest, OperationsBeginPollAndWait) {
   EXPECT_EQ(longship_barrier("here"), LONGSHIP_OK);
 }
 
+longship_operation operation(int kind, const char* name, void* data, size_t count, int type) {
+  longship_operation asked{};
+  asked.bytes = sizeof asked;
+  asked.kind = kind;
+  asked.name = name;
+  asked.data = data;
+  asked.count = count;
+  asked.type = type;
+  asked.prescale = asked.postscale = 1;
+  return asked;
+}
+
+TEST_F(AbiTest, OneStructSaysEveryOperation) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<float> values = {1, 2};
+  const auto reduce = operation(LONGSHIP_ALLREDUCE, "w", values.data(), 2, LONGSHIP_F32);
+  EXPECT_EQ(longship_run(&reduce), LONGSHIP_OK) << longship_last_error();
+  const auto handle = longship_begin(&reduce);
+  ASSERT_GT(handle, 0) << longship_last_error();
+  EXPECT_EQ(longship_wait(handle), LONGSHIP_OK);
+  const auto gather = operation(LONGSHIP_ALLGATHER, "g", values.data(), 2, LONGSHIP_F32);
+  EXPECT_EQ(longship_run(&gather), LONGSHIP_USAGE);
+  EXPECT_THAT(longship_last_error(), HasSubstr("begin it and wait"));
+  auto wrong = reduce;
+  wrong.bytes = 8;
+  EXPECT_EQ(longship_begin(&wrong), LONGSHIP_USAGE);
+  EXPECT_EQ(longship_begin(nullptr), LONGSHIP_USAGE);
+  wrong = reduce;
+  wrong.kind = 77;
+  EXPECT_EQ(longship_begin(&wrong), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "77: there is no such kind of operation");
+}
+
 TEST_F(AbiTest, GatheredElementsAreReadOnce) {
   ASSERT_EQ(longship_init(), LONGSHIP_OK);
   const std::vector<std::int64_t> values = {4, 5};
@@ -68,6 +102,78 @@ TEST_F(AbiTest, GatheredElementsAreReadOnce) {
   EXPECT_EQ(longship_gathered(handle, all.data(), 16), LONGSHIP_OK);
   EXPECT_EQ(all, values);
   EXPECT_EQ(longship_gathered(handle, all.data(), 16), LONGSHIP_USAGE);
+}
+
+TEST_F(AbiTest, ResultsOfAnotherSizeAreReadAfterTheWait) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<float> values = {1, 2, 3, 4}, got(4);
+  const uint64_t splits[] = {4};
+  auto asked = operation(LONGSHIP_ALLTOALL, "a", values.data(), 4, LONGSHIP_F32);
+  asked.splits = splits;
+  for (const int kind : {LONGSHIP_ALLTOALL, LONGSHIP_REDUCESCATTER}) {
+    asked.kind = kind;
+    asked.row = 2;
+    const auto handle = longship_begin(&asked);
+    ASSERT_EQ(longship_wait(handle), LONGSHIP_OK) << longship_last_error();
+    uint64_t count = 0;
+    EXPECT_EQ(longship_gathered_counts(handle, &count), LONGSHIP_OK);
+    EXPECT_EQ(count, 4u);
+    EXPECT_EQ(longship_gathered(handle, got.data(), 16), LONGSHIP_OK);
+    EXPECT_EQ(got, values);
+  }
+  const auto join = operation(LONGSHIP_JOIN, nullptr, nullptr, 0, LONGSHIP_U8);
+  const auto handle = longship_begin(&join);
+  ASSERT_EQ(longship_wait(handle), LONGSHIP_OK) << longship_last_error();
+  EXPECT_EQ(longship_joined(handle), 0);
+  EXPECT_EQ(longship_joined(handle), LONGSHIP_USAGE);
+}
+
+TEST_F(AbiTest, ScalesAndNanReachTheEngine) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<double> values = {1, 2};
+  auto asked = operation(LONGSHIP_ALLREDUCE, "w", values.data(), 2, LONGSHIP_F64);
+  asked.prescale = 3;
+  asked.postscale = 0.5;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_OK);
+  EXPECT_EQ(values, (std::vector<double>{1.5, 3}));
+  EXPECT_EQ(longship_nan_count(), 0);
+  values[0] = std::nan("");
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_OK);
+  EXPECT_EQ(longship_nan_count(), 1);
+}
+
+TEST_F(AbiTest, TheTableOfSchedulesIsText) {
+  EXPECT_EQ(longship_schedules(), nullptr);
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  ASSERT_NE(longship_schedules(), nullptr) << longship_last_error();
+  EXPECT_THAT(longship_schedules(), HasSubstr("all-reduce by 1 rank on 1 node\n"));
+}
+
+TEST_F(AbiTest, ProcessSetsAreMadeAskedAndRemoved) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  EXPECT_EQ(longship_cross_rank(), 0);
+  EXPECT_EQ(longship_cross_size(), 1);
+  EXPECT_EQ(longship_process_set_size(0), 1);
+  const int rank = 0;
+  const int set = longship_process_set_add(&rank, 1);
+  ASSERT_EQ(set, 1) << longship_last_error();
+  EXPECT_EQ(longship_process_set_size(set), 1);
+  EXPECT_EQ(longship_process_set_rank(set), 0);
+  int ranks = -1;
+  EXPECT_EQ(longship_process_set_ranks(set, &ranks), LONGSHIP_OK);
+  EXPECT_EQ(ranks, 0);
+  float value = 2;
+  auto asked = operation(LONGSHIP_ALLREDUCE, "w", &value, 1, LONGSHIP_F32);
+  asked.process_set = set;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_OK) << longship_last_error();
+  EXPECT_EQ(longship_process_set_remove(set), LONGSHIP_OK);
+  EXPECT_EQ(longship_process_set_size(set), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "there is no process set 1");
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_FAILED);
+  EXPECT_EQ(longship_process_set_remove(0), LONGSHIP_USAGE);
+  const int wrong = 3;
+  EXPECT_EQ(longship_process_set_add(&wrong, 1), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "a process set with rank 3: there are only 1");
 }
 
 TEST_F(AbiTest, WrongArgumentsAreNamed) {

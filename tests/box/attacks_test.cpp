@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "box/box.h"
-#include "box/fuse_server.h"
+#include "box/fuse_device.h"
 #include "forked.h"
 #include "spoiled_squashfs.h"
 

@@ -17,7 +17,7 @@
 
 #include "base/process.h"
 #include "base/say.h"
-#include "box/fuse_server.h"
+#include "box/fuse_device.h"
 #include "forked.h"
 
 namespace longship::box {

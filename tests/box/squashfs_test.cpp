@@ -14,7 +14,7 @@
 
 #include "base/process.h"
 #include "box/box.h"
-#include "box/fuse_server.h"
+#include "box/fuse_device.h"
 #include "box/unpack.h"
 #include "expect.h"
 #include "forked.h"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collective/ranks.h"
+
 namespace longship::collective {
 namespace {
 
@@ -20,7 +22,7 @@ class CoordinatorTest : public testing::Test {
   }
 
   Instant now{};
-  Coordinator coordinator{3, {.fusion_bytes = 100, .patience = 10s}};
+  Coordinator coordinator{{0, 1, 2}, {.fusion_bytes = 100, .patience = 10s}};
 };
 
 TEST_F(CoordinatorTest, NothingIsDecidedUntilTheLastRankHasCome) {
@@ -105,7 +107,9 @@ TEST_F(CoordinatorTest, ARankThatAsksAgainIsNotRefusedForOneThatComesLate) {
   }
   announce(1, sum_of("w"));
   announce(2, sum_of("w"));
-  EXPECT_EQ(coordinator.next(now), (Decision{{"w"}, {}, ""}));
+  const auto decision = coordinator.next(now);
+  EXPECT_EQ(decision->names, std::vector<std::string>{"w"});
+  EXPECT_EQ(decision->error, "");
 }
 
 TEST_F(CoordinatorTest, WhatWaitsForALeaverFailsNowAndLater) {
@@ -114,6 +118,70 @@ TEST_F(CoordinatorTest, WhatWaitsForALeaverFailsNowAndLater) {
   EXPECT_EQ(coordinator.next(now)->error, "\"x\" needs all ranks, but rank 2 has left");
   announce(1, sum_of("y"));
   EXPECT_EQ(coordinator.next(now)->error, "\"y\" needs all ranks, but rank 2 has left");
+}
+
+// ---- Groups and joins ----
+
+class GroupTest : public CoordinatorTest {
+ protected:
+  static Announcement in_group(std::string name, std::uint64_t count = 1) {
+    Announcement one = sum_of(std::move(name), count);
+    one.group = "g";
+    one.group_size = 2;
+    return one;
+  }
+};
+
+TEST_F(GroupTest, NoneIsDecidedBeforeAllOfItAreReady) {
+  announce_all(in_group("a"));
+  announce(0, in_group("b"));
+  announce_all(sum_of("other", 1));
+  EXPECT_EQ(coordinator.next(now)->names, std::vector<std::string>{"other"});
+  EXPECT_FALSE(coordinator.next(now));
+  announce(1, in_group("b"));
+  announce(2, in_group("b"));
+  EXPECT_EQ(coordinator.next(now)->names, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(GroupTest, OneThatFailsTakesTheOthersWithItAndThoseWhoComeLate) {
+  announce_all(in_group("a"));
+  announce(0, in_group("b", 1));
+  announce(1, in_group("b", 2));
+  EXPECT_EQ(coordinator.next(now)->names, std::vector<std::string>{"a"});
+  EXPECT_EQ(coordinator.next(now)->names, std::vector<std::string>{"b"});
+  announce(2, in_group("b", 1));
+  const auto late = coordinator.next(now);
+  EXPECT_NE(late->error, "");
+  EXPECT_EQ(late->to, std::vector<std::int32_t>{2});
+  for (const char* name : {"a", "b"}) announce_all(in_group(name));
+  EXPECT_EQ(coordinator.next(now)->error, "");
+}
+
+TEST_F(GroupTest, PatienceEndsForAGroupThatIsNeverComplete) {
+  announce_all(in_group("a"));
+  announce(1, in_group("b"));
+  now += 10s;
+  EXPECT_EQ(
+      coordinator.next(now)->error,
+      R"("a" was announced by ranks 0, 1 and 2, but for 10 s the rest of its group "g" not by ranks 0 and 2)");
+}
+
+TEST_F(CoordinatorTest, WhoHasJoinedIsNotWaitedForAndToldWhatToGive) {
+  Announcement join;
+  join.kind = Kind::join;
+  announce(0, sum_of("w"));
+  announce(1, join);
+  EXPECT_FALSE(coordinator.next(now));
+  announce(2, sum_of("w"));
+  const auto decision = coordinator.next(now);
+  ASSERT_EQ(decision->details.size(), 1u);
+  EXPECT_EQ(decision->details.front(), sum_of("w"));
+  announce(2, join);
+  EXPECT_FALSE(coordinator.next(now));
+  announce(0, join);
+  EXPECT_EQ(coordinator.next(now)->counts, std::vector<std::uint64_t>{0});
+  announce(0, sum_of("again"));
+  EXPECT_FALSE(coordinator.next(now)) << "all are back";
 }
 
 TEST(ListedTest, RanksReadLikeASentence) {

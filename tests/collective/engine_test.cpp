@@ -8,8 +8,7 @@
 #include <barrier>
 
 #include "base/error.h"
-#include "collective/driver.h"
-#include "worlds.h"
+#include "engines.h"
 
 namespace longship::collective {
 namespace {
@@ -17,33 +16,11 @@ namespace {
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-Request request(Kind kind, const std::string& name, std::vector<float>& values, Op op = Op::sum,
-                int root = 0) {
-  return {{kind, Type::f32, op, root, values.size(), name}, reinterpret_cast<std::byte*>(values.data())};
-}
-
-// One rank with all its parts.
-struct Rank {
-  Rank(StreamTransport& transport, Engine::Options options)
-      : engine(transport, transport.common_segment(), options, nullptr), driver(transport, engine, true) {}
-  Engine engine;
-  Driver driver;
-};
-
 class EngineTest : public testing::TestWithParam<Spread> {
  protected:
   static void on_ranks(int size, const std::function<void(Driver&, int)>& work,
-                       Engine::Options options = {}) {
-    auto all = wirings(GetParam(), size);
-    std::vector<std::thread> threads;
-    for (auto& wiring : all)
-      threads.emplace_back([&] {
-        const int number = wiring.rank;
-        StreamTransport transport(std::move(wiring));
-        Rank rank(transport, options);
-        work(rank.driver, number);
-      });
-    for (auto& thread : threads) thread.join();
+                       const Engine::Options& options = {}) {
+    on_engines(GetParam(), size, work, options);
   }
 };
 
@@ -117,6 +94,67 @@ TEST_P(EngineTest, ATensorThatAnotherRankMissesIsNamedWithThatRank) {
         both.arrive_and_wait();
       },
       options);
+}
+
+// No patience is needed for what can never come.
+TEST_P(EngineTest, RanksWhoseNamesDivergeAreToldWithinASecond) {
+  on_ranks(3, [&](Driver& driver, int rank) {
+    std::vector<float> values(4, 1.0f);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "together", values)).error, "");
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string own = "step." + std::to_string(rank);
+    EXPECT_THAT(driver.run(request(Kind::allreduce, own, values)).error,
+                HasSubstr(fmt::format("\"{}\" was announced by rank {}, but not by ranks", own, rank)));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s) << "the patience would be five minutes";
+    values.assign(4, 1.0f);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "afterwards", values)).error, "");
+    EXPECT_EQ(values.front(), 3.0f);
+  });
+}
+
+// Neither is it taken for a divergence that a rank computes for a while.
+TEST_P(EngineTest, ASlowRankIsWaitedFor) {
+  on_ranks(3, [&](Driver& driver, int rank) {
+    std::vector<float> values(4, 1.0f), others(4, 1.0f);
+    const Handle second = rank == 1 ? 0 : driver.submit(request(Kind::allreduce, "b", others));
+    if (rank == 1) std::this_thread::sleep_for(400ms);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "a", values)).error, "");
+    if (rank == 1) std::this_thread::sleep_for(400ms);
+    EXPECT_EQ((rank == 1 ? driver.run(request(Kind::allreduce, "b", others)) : driver.wait(second)).error,
+              "");
+  });
+}
+
+TEST_P(EngineTest, ThreadsThatWaitCrosswiseAreNoDivergence) {
+  on_ranks(2, [&](Driver& driver, int rank) {
+    std::vector<std::thread> threads;
+    for (int number = 0; number < 2; ++number)
+      threads.emplace_back([&, number] {
+        for (int step = 0; step < 3; ++step) {
+          std::vector<float> values(4, 1.0f);
+          if (number != rank && step > 0) std::this_thread::sleep_for(300ms);
+          EXPECT_EQ(driver.run(request(Kind::allreduce, std::to_string(number), values)).error, "");
+        }
+      });
+    for (auto& thread : threads) thread.join();
+  });
+}
+
+TEST_P(EngineTest, TenThousandTensors) {
+  on_ranks(3, [](Driver& driver, int rank) {
+    constexpr std::size_t count = 10'000;
+    std::vector<std::vector<float>> tensors(count, std::vector<float>(3, 1.0f));
+    for (int step = 0; step < 2; ++step) {
+      std::vector<Handle> handles(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t which = rank == 1 ? count - 1 - i : i;
+        handles[which] =
+            driver.submit(request(Kind::allreduce, "t" + std::to_string(which), tensors[which], Op::max));
+      }
+      for (const Handle handle : handles) ASSERT_EQ(driver.wait(handle).error, "");
+    }
+    EXPECT_EQ(tensors.back().back(), 1.0f);
+  });
 }
 
 TEST_P(EngineTest, WhoLeavesIsNamedToWhoStays) {

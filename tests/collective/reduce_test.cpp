@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
 
 namespace longship::collective {
@@ -13,6 +15,12 @@ namespace {
 template <class T>
 std::vector<T> combined(Type type, Op op, std::vector<T> a, const std::vector<T>& b) {
   combine(type, op, a.data(), a.data(), b.data(), a.size());
+  return a;
+}
+
+std::vector<std::byte> combined(Type type, Op op, std::vector<std::byte> a, const std::vector<std::byte>& b,
+                                std::size_t count) {
+  combine(type, op, a.data(), a.data(), b.data(), count);
   return a;
 }
 
@@ -34,10 +42,82 @@ TEST(ReduceTest, IntegersWrap) {
 
 TEST(ReduceTest, NotANumberIsPassedOnFromEitherSide) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (int op = 0; op < op_count; ++op) {
+  for (int op = 0; op < element_wise_ops; ++op) {
     EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {nan}, {1}).front())) << op;
     EXPECT_TRUE(std::isnan(combined<float>(Type::f32, static_cast<Op>(op), {1}, {nan}).front())) << op;
   }
+}
+
+// Bits of every kind, so that rounding, wrapping and NaN come up.
+std::vector<std::byte> random_bytes(std::size_t length, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> bytes(length);
+  for (auto& byte : bytes) byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+// Which of two NaN is passed on is the processor's choice.
+bool same_values(Type type, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  for (std::size_t at = 0; at < a.size(); at += size_of(type)) {
+    if (std::memcmp(&a[at], &b[at], size_of(type)) == 0) continue;
+    const auto is_nan = [&](const std::vector<std::byte>& values) {
+      float f = 0;
+      double d = 0;
+      std::uint16_t bits = 0;
+      std::memcpy(&bits, &values[at], sizeof bits);
+      if (type == Type::f32) std::memcpy(&f, &values[at], sizeof f);
+      if (type == Type::f64) std::memcpy(&d, &values[at], sizeof d);
+      if (type == Type::f16) f = detail::from_half(bits);
+      if (type == Type::bf16) f = detail::from_bfloat(bits);
+      return std::isnan(f) || std::isnan(d);
+    };
+    if (!is_nan(a) || !is_nan(b)) return false;
+  }
+  return true;
+}
+
+TEST(ReduceTest, EveryInstructionSetGivesTheSameValues) {
+  const Instructions best = instructions();
+  constexpr std::size_t count = 1003;
+  for (int t = 0; t < type_count; ++t)
+    for (int o = 0; o < op_count; ++o) {
+      const auto type = static_cast<Type>(t);
+      const auto op = static_cast<Op>(o);
+      const auto a = random_bytes(count * size_of(type), 1), b = random_bytes(count * size_of(type), 2);
+      use_at_most(Instructions::portable);
+      const auto expected = combined(type, op, a, b, count);
+      for (const auto most : {Instructions::avx2, Instructions::avx512}) {
+        use_at_most(most);
+        EXPECT_TRUE(same_values(type, combined(type, op, a, b, count), expected))
+            << name_of(type) << " " << name_of(op) << " " << static_cast<int>(instructions());
+        auto left = a, right = b;
+        const std::byte* const inputs[] = {left.data(), right.data()};
+        std::byte* const outputs[] = {left.data(), right.data()};
+        combine_all(type, op == Op::average ? Op::sum : op, inputs, outputs, count);
+        EXPECT_TRUE(same_values(type, left, expected)) << name_of(type) << " " << name_of(op);
+        EXPECT_EQ(left, right);
+      }
+      use_at_most(best);
+    }
+}
+
+TEST(ReduceTest, ManyInputsGoToManyOutputsInOnePass) {
+  constexpr std::size_t count = 5000;
+  std::vector<std::vector<float>> values;
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  for (int rank = 0; rank < 5; ++rank) {
+    auto& one = values.emplace_back(count);
+    for (std::size_t i = 0; i < count; ++i)
+      one[i] = static_cast<float>(i % 97) * static_cast<float>(rank + 1);
+  }
+  for (auto& one : values) {
+    inputs.push_back(reinterpret_cast<std::byte*>(one.data()));
+    outputs.push_back(reinterpret_cast<std::byte*>(one.data()));
+  }
+  combine_all(Type::f32, Op::average, inputs, outputs, count);
+  for (const auto& one : values)
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i], static_cast<float>(i % 97) * 3) << i;
 }
 
 TEST(ReduceTest, DivideMakesAnAverage) {

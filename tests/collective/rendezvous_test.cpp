@@ -62,11 +62,12 @@ TEST(WorldTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), "RANK=2: not a number from 0 to 1");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}}), "WORLD_SIZE=2, but RANK is not set");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}}),
-            "WORLD_SIZE=2, but LONGSHIP_RENDEZVOUS is not set");
+            "rank 0 of 2 does not know where to meet the others: set LONGSHIP_RENDEZVOUS=HOST:PORT and "
+            "LONGSHIP_SECRET, or use longship launch, srun, mpirun or torchrun");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "here"}}),
             "LONGSHIP_RENDEZVOUS=here: not HOST:PORT");
   EXPECT_EQ(message({{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}}),
-            "WORLD_SIZE=2, but LONGSHIP_SECRET is not set");
+            "rank 0 of 2: LONGSHIP_SECRET is not set");
   EXPECT_EQ(
       message(
           {{"WORLD_SIZE", "2"}, {"RANK", "0"}, {"LONGSHIP_RENDEZVOUS", "h:1"}, {"LONGSHIP_SECRET", "abc"}}),

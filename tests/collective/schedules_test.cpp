@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "collective/costs.h"
 #include "collective/reduce.h"
 #include "worlds.h"
 
@@ -24,6 +25,7 @@ std::vector<std::byte> values_of(Type type, std::size_t count, int rank) {
     };
     switch (type) {
       case Type::u8:
+      case Type::boolean:
         put(static_cast<std::uint8_t>(value));
         break;
       case Type::i8:
@@ -60,16 +62,21 @@ std::vector<std::byte> reference(Type type, Op op, std::size_t count, int size) 
   return result;
 }
 
-enum class Way { direct, ring, halving };
-
-Schedule allreduce(Way way, StreamTransport& transport, Tag tag, Values values, Op op) {
+Schedule allreduce(Way way, Spread spread, StreamTransport& transport, Tag tag, Values values, Op op) {
   switch (way) {
     case Way::direct:
       return direct_allreduce(*transport.common_segment(), {values}, op);
     case Way::ring:
       return ring_allreduce(transport, tag, values, op);
-    case Way::halving:
+    case Way::halving_doubling:
       return halving_doubling_allreduce(transport, tag, values, op);
+    case Way::tree:
+      return tree_allreduce(transport, tag, values, op);
+    case Way::hierarchical: {
+      std::vector<int> nodes;
+      for (int rank = 0; rank < transport.size(); ++rank) nodes.push_back(node_of(spread, rank));
+      return hierarchical_allreduce(transport, transport.segment(), nodes, tag, values, op);
+    }
   }
   return {};
 }
@@ -87,7 +94,8 @@ class AllreduceTest : public testing::TestWithParam<Case> {
       Tag tag = 100;
       for (const auto count : counts) {
         auto values = values_of(type, count, transport.rank());
-        drive(transport, allreduce(GetParam().way, transport, tag++, {type, values.data(), count}, op));
+        drive(transport, allreduce(GetParam().way, GetParam().spread, transport, tag++,
+                                   {type, values.data(), count}, op));
         ASSERT_EQ(values, reference(type, op, count, size))
             << size << " ranks, " << count << " " << name_of(type) << ", " << name_of(op);
       }
@@ -96,7 +104,7 @@ class AllreduceTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
-  const std::size_t slot = Segment::slot_bytes / sizeof(float);
+  const std::size_t slot = Lane::slot_bytes / sizeof(float);
   for (const int size : rank_counts)
     check(size, Type::f32, Op::sum,
           {0, 1, 2, 3, 7, 64, 1009, 4096, 4097, slot - 1, slot, slot + 1, 5 * slot + 13});
@@ -105,22 +113,22 @@ TEST_P(AllreduceTest, EverySizeAroundTheBoundaries) {
 TEST_P(AllreduceTest, EveryTypeAndOperation) {
   for (const int size : {2, 3, 5})
     for (int type = 0; type < type_count; ++type)
-      for (int op = 0; op < op_count; ++op)
+      for (int op = 0; op < element_wise_ops; ++op)
         check(size, static_cast<Type>(type), static_cast<Op>(op), {1, 1000, 20011});
 }
 
 std::string case_name(const testing::TestParamInfo<Case>& info) {
-  const char* const ways[] = {"Direct", "Ring", "Halving"};
-  return ways[static_cast<int>(info.param.way)] + name_of(info.param.spread);
+  const char* const names[] = {"Direct", "Tree", "Halving", "Ring", "Hierarchical"};
+  return names[static_cast<int>(info.param.way)] + name_of(info.param.spread);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, AllreduceTest,
-                         testing::Values(Case{Way::direct, Spread::one_node},
-                                         Case{Way::ring, Spread::one_node},
-                                         Case{Way::ring, Spread::two_nodes},
-                                         Case{Way::halving, Spread::two_nodes},
-                                         Case{Way::halving, Spread::node_each}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Ways, AllreduceTest,
+    testing::Values(Case{Way::direct, Spread::one_node}, Case{Way::ring, Spread::one_node},
+                    Case{Way::ring, Spread::two_nodes}, Case{Way::halving_doubling, Spread::two_nodes},
+                    Case{Way::halving_doubling, Spread::node_each}, Case{Way::tree, Spread::two_nodes},
+                    Case{Way::hierarchical, Spread::two_nodes}, Case{Way::hierarchical, Spread::node_each}),
+    case_name);
 
 TEST(DirectTest, SeveralTensorsAreReducedAsOne) {
   for (const int size : {2, 3}) {

@@ -33,10 +33,6 @@ inline int node_of(Spread spread, int rank) {
   return spread == Spread::one_node ? 0 : spread == Spread::node_each ? rank : rank % 2;
 }
 
-inline Fd copy_of(const Fd& fd) {
-  return Fd(::dup(fd.get()));
-}
-
 inline std::pair<Fd, Fd> socket_pair() {
   int ends[2];
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -66,10 +62,9 @@ inline std::vector<Wiring> wirings(Spread spread, int size) {
     wiring.links.resize(wiring.node_ranks.size());
     for (int position = 0; position < ranks; ++position) {
       auto& member = all[static_cast<std::size_t>(wiring.node_ranks[static_cast<std::size_t>(position)])];
-      Segment::Descriptors copies;
-      copies.memory = copy_of(made.memory);
-      for (const auto& bell : made.bells) copies.bells.push_back(copy_of(bell));
-      member.segment = std::make_unique<Segment>(std::move(copies), position);
+      std::vector<Fd> copies;
+      for (const int number : made.numbers()) copies.emplace_back(::dup(number));
+      member.segment = std::make_unique<Segment>(Segment::Descriptors::from(std::move(copies)), position);
       if (position == 0) continue;
       member.links.resize(wiring.node_ranks.size());
       std::tie(wiring.links[static_cast<std::size_t>(position)], member.links.front()) = socket_pair();

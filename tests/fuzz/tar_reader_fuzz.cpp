@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     image::TarReader reader(*plain);
     while (const auto member = reader.next()) {
       if (member->path != image::normal_path(member->path)) std::abort();
-      if (member->kind == image::Kind::file) image::drain(reader.content());
+      // Holes cost no bytes of input: reading terabytes of them finds nothing new.
+      if (member->kind == image::Kind::file && member->size < 16u << 20) image::drain(reader.content());
     }
   } catch (const Error&) {
   }

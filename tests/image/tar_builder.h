@@ -15,7 +15,8 @@ struct TarEntry {
   std::string content = {};
   std::string link = {};
   unsigned mode = 0644;
-  std::string size_field = {};  // instead of the content's size
+  std::string size_field = {};                     // instead of the content's size
+  std::map<std::size_t, std::string> fields = {};  // written over the header, by where they begin
 };
 
 class TarBuilder {
@@ -32,6 +33,7 @@ class TarBuilder {
     header[156] = entry.type;
     put(header, 157, entry.link, 100);
     put(header, 257, std::string("ustar\00000", 8), 8);
+    for (const auto& [at, text] : entry.fields) put(header, at, text, text.size());
     seal(header);
     bytes_ += header + entry.content + std::string((512 - entry.content.size() % 512) % 512, '\0');
     return *this;
@@ -52,6 +54,11 @@ class TarBuilder {
     std::string text;
     for (const auto& [key, value] : records) text += record(key, value);
     return add({.name = "pax", .type = 'x', .content = text});
+  }
+  // Behind a header, without one of their own.
+  TarBuilder& blocks(const std::string& bytes) {
+    bytes_ += bytes + std::string((512 - bytes.size() % 512) % 512, '\0');
+    return *this;
   }
   static std::string record(const std::string& key, const std::string& value) {
     std::size_t length = key.size() + value.size() + 3;

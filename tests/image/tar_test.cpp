@@ -129,8 +129,6 @@ INSTANTIATE_TEST_SUITE_P(
         Attack{"pax_without_key",
                TarBuilder().add({.name = "p", .type = 'x', .content = "6 =ab\n"}).file("x", "").done(),
                "without a key"},
-        Attack{"sparse", TarBuilder().add({.name = "s", .type = 'S'}).done(), "sparse"},
-        Attack{"sparse_pax", TarBuilder().pax({{"GNU.sparse.major", "1"}}).file("x", "").done(), "sparse"},
         Attack{"unknown_type", TarBuilder().add({.name = "s", .type = 'Z'}).done(), "type Z is not known"},
         Attack{"empty_link", TarBuilder().symlink("s", "").done(), "impossible target"},
         Attack{"file_as_root", TarBuilder().file("./", "").add({.name = ".", .content = "x"}).done(),

@@ -231,3 +231,127 @@ assert ckpt.latest() is None
 """,
         2,
     )
+
+
+PARTS = """
+import os, random, torch
+import longship.torch as hvd
+from longship import checkpoint
+hvd.init()
+rank, size = hvd.rank(), hvd.size()
+ckpt = checkpoint.Checkpoint(os.environ["WHERE"], background=True)
+model = torch.nn.Sequential(torch.nn.Linear(40, 30), torch.nn.Linear(30, 20))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+sampler = checkpoint.Sampler(100, seed=5)
+found = ckpt.load()
+step = 0
+if found is not None:
+    step, state = found
+    model.load_state_dict(state["model"]); optimizer.load_state_dict(state["optimizer"])
+    sampler.load_state_dict(state["sampler"])
+    assert sampler.state_dict()["position"] == state["seen"] and state["shape"] == (1, 2)
+    assert torch.equal(model[0].weight, torch.full((30, 40), float(step))), "every part is where it was"
+    assert torch.equal(optimizer.state[model[0].weight]["momentum_buffer"], torch.full((30, 40), float(step)))
+    if os.environ["BEFORE"] == str(size):
+        checkpoint.restore_random_state(ckpt.own["random"])
+        assert ckpt.own["rank"] == rank and torch.rand(3).tolist() == ckpt.own["next"]
+    else:
+        assert ckpt.own is None
+sampler.set_epoch(sampler.epoch)
+step += 1
+mine = list(sampler)[:5]
+sampler.done(5)
+every = hvd.allgather_object(mine)
+assert len({one for part in every for one in part}) == 5 * size, "no sample twice"
+with torch.no_grad():
+    for p in model.parameters():
+        p.fill_(float(step))
+        optimizer.state[p]["momentum_buffer"] = torch.full_like(p, float(step))
+random_state = checkpoint.random_state()
+own = {"rank": rank, "random": random_state, "next": torch.rand(3).tolist()}
+ckpt.save(step, {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "sampler": sampler.state_dict(),
+                 "seen": sampler.state_dict()["position"], "shape": (1, 2)}, own=own)
+with torch.no_grad():
+    model[0].weight.zero_()  # what is being written does not notice
+if step % 2 == 0:
+    ckpt.wait()
+    assert ckpt.latest() == step
+print(step)
+"""
+
+
+def test_every_rank_writes_a_part_in_the_background(ranks, tmp_path):
+    where, before = tmp_path / "checkpoints", 0
+    for step, (size, nodes) in enumerate([(2, 1), (2, 2), (3, 1), (1, 1)], start=1):
+        outputs = ranks.run(PARTS, size, nodes=nodes, WHERE=str(where), BEFORE=str(before))
+        assert [output.strip() for output in outputs] == [str(step)] * size
+        assert len(list(where.glob(f"step-{step:012d}-*.data"))) == size
+        ranks.processes.clear()
+        before = size
+    # A part that is not what it was: the one before is taken, as a whole.
+    newest = min(where.glob("step-000000000003-*.data"), key=lambda path: path.name)
+    (where / "step-000000000004.json").unlink()
+    newest.write_bytes(newest.read_bytes()[:-1])
+    assert ranks.run(PARTS, 2, WHERE=str(where), BEFORE="2")[0].strip() == "3"
+
+
+def test_states_that_are_not_alike_are_refused(ranks):
+    ranks.run(
+        """
+import torch
+import longship.torch as hvd
+from longship.checkpoint import Checkpoint
+hvd.init()
+ckpt = Checkpoint("where", background=True)
+hvd.barrier()
+ckpt.save(1, {"w": torch.zeros(1000 + hvd.rank())})
+try:
+    ckpt.wait()
+except hvd.LongshipError as error:
+    assert "the tensors of rank 1 have other shapes or types than those of rank 0" in str(error), error
+else:
+    raise AssertionError
+assert ckpt.latest() is None
+""",
+        2,
+    )
+
+
+def test_a_checkpoint_of_the_first_version_is_read(tmp_path):
+    import hashlib
+    import json
+    import pickle
+
+    data = pickle.dumps({"n": 9, "x": b"old"}, protocol=4)
+    (tmp_path / "step-000000000009-0badcafe.data").write_bytes(data)
+    (tmp_path / "step-000000000009.json").write_text(json.dumps({
+        "version": 1, "step": 9, "data": "step-000000000009-0badcafe.data", "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(), "format": "pickle"}))
+    assert loaded(tmp_path) == "9 9 3"
+
+
+def test_the_sampler_covers_everything_once():
+    script = """
+import os
+from longship.checkpoint import Sampler
+for size in (1, 2, 3, 7):
+    os.environ["WORLD"] = str(size)
+    import longship.checkpoint.among_ranks as among
+    seen = []
+    for rank in range(size):
+        among.rank, among.size = (lambda r=rank: r), (lambda s=size: s)
+        one = Sampler(20, seed=1)
+        one.done(2)  # 2 * size of them
+        part = list(one)
+        assert len(part) == len(one)
+        seen.append(part)
+    assert len({len(part) for part in seen}) == 1, "ranks would wait for each other"
+    left = {index for part in seen for index in part}
+    assert len(left) == 20 - 2 * size, (size, left)
+    assert list(Sampler(20, seed=1)) != list(Sampler(20, seed=2))
+    a, b = Sampler(5, shuffle=False), Sampler(5)
+    b.set_epoch(1)
+    assert b.state_dict() == {"epoch": 1, "position": 0, "seed": 0}
+"""
+    result = python(script)
+    assert result.returncode == 0, result.stderr

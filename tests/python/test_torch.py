@@ -87,7 +87,7 @@ for step in range(5):
     optimizer.zero_grad()
     for part in range({passes}):
         mine = slice(rank * {passes} + part, None, size * {passes})
-        torch.nn.functional.mse_loss(model(data[mine]), target[mine]).backward()
+        (torch.nn.functional.mse_loss(model(data[mine]), target[mine]) / {passes}).backward()
     optimizer.step()
 flat = torch.cat([p.detach().flatten() for p in model.parameters()])
 every = hvd.allgather(flat.unsqueeze(0))

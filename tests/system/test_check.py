@@ -3,7 +3,9 @@
 
 import errno
 import json
+import os
 import re
+import shutil
 
 import pytest
 from conftest import PROGRAM, needs, wait_until
@@ -128,3 +130,38 @@ def test_what_is_not_there_is_said(longship, site, tmp_path):
     assert longship("check", "nothing").returncode == 1
     done = longship("check", "--help")
     assert "longship check hpc-torch --on supermuc" in done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """As much of a system as tells what it is."""
+    root = tmp_path / "root"
+    for path in ("/bin/sh", "/lib/x86_64-linux-gnu/libc.so.6"):
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, root / path[1:])
+    (root / "etc").mkdir()
+    (root / "etc/os-release").write_text('PRETTY_NAME="Lake Linux"\n')
+    (root / "etc/secret").write_text("nobody's")
+    return root
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the tree has x86_64's paths")
+def test_a_directory_and_a_squashfs_file_are_looked_at(longship, site, tree, tmp_path):
+    assert longship("image", "export", tree, tmp_path / "x.sqfs").returncode == 0
+    (tree / "etc/secret").chmod(0)  # what one may not read does not matter
+    for image in tree, tmp_path / "x.sqfs":
+        done = longship("check", image, "--json", "--on", site())
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["image"] == str(image)
+        assert findings_of(done)["architecture"]["fit"] == "good"
+        other = longship("check", image, "--on", site(arch="aarch64"))
+        assert other.returncode == 3
+        assert "the image is for x86_64, site lake is aarch64" in other.stdout
+
+
+def test_a_path_that_is_no_image_is_named(longship, tmp_path):
+    (tmp_path / "x").write_text("no image")
+    for path, said in ((tmp_path / "x", "not a SquashFS file"), (tmp_path / "y", "no such file or directory")):
+        done = longship("check", path)
+        assert done.returncode == 1
+        assert str(path) in done.stderr and said in done.stderr

@@ -56,6 +56,29 @@ def content(longship, image, name):
     return subprocess.run(["unsquashfs", "-cat", path, name], capture_output=True, check=True).stdout
 
 
+@pytest.mark.parametrize("options", [["--format=gnu"], *(["--format=pax", f"--sparse-version={version}"]
+                                                         for version in ("0.0", "0.1", "1.0"))], ids=lambda words: words[-1])
+def test_files_with_holes_keep_them(longship, tmp_path, options):
+    """As GNU tar writes them in its four ways; the holes take no room in the image, nor in a directory."""
+    root = tmp_path / "root"
+    root.mkdir()
+    with open(root / "holes", "wb") as file:
+        for number in range(30):  # more pieces than a header has room for
+            file.seek(number << 18)
+            file.write(os.urandom(100))
+        file.truncate(1 << 25)
+    (root / "after").write_text("whole\n")
+    subprocess.run(["tar", "-C", root, "--sparse", *options, "-cf", tmp_path / "x.tar", "holes", "after"], check=True)
+    assert (tmp_path / "x.tar").stat().st_size < 1 << 20
+    longship("import", tmp_path / "x.tar", "-t", "x")
+    assert content(longship, "x", "holes") == (root / "holes").read_bytes()
+    assert content(longship, "x", "after") == b"whole\n"
+    assert json.loads(longship("show", "x", "--json").stdout)["size"] < 1 << 20
+    longship("export", tmp_path / "x.tar", longship.home / "out", "--format", "directory")
+    assert (longship.home / "out/holes").read_bytes() == (root / "holes").read_bytes()
+    assert (longship.home / "out/holes").stat().st_blocks * 512 < 4 << 20
+
+
 def test_an_oci_layout_becomes_one_file(longship, tmp_path):
     write_layout(tmp_path / "layout", [tar_of({"a": b"low", "b": b"low"}), tar_of({"a": b"high", ".wh.b": b""})], ["X=1"])
     longship("import", tmp_path / "layout", "-t", "tools:v1")
@@ -218,7 +241,9 @@ def test_a_dockerfile_is_built_and_the_second_time_nothing_runs(longship, busybo
     ("FROM base\nRNU true\n", ':2: unknown instruction RNU: did you mean "RUN"?'),
     ("RUN true\n", ":1: RUN comes before FROM"),
     ("FROM base\nFROM base\n", "several stages"),
-    ("FROM nowhere\n", 'there is no image "nowhere"'),
+    ("FROM nowhere\n", "longship image pull REGISTRY/nowhere -t nowhere; longship image bootstrap makes a Debian"),
+    ("FROM debian:bookworm\n", "bring it first: longship image bootstrap debian:bookworm -t debian:bookworm, or: "),
+    ("FROM host.example.org:5000/a/b:v1\n", "longship image pull host.example.org:5000/a/b:v1; then it is FROM b:v1"),
     ("FROM scratch\nCOPY missing /\n", ":2:"),
     ("FROM scratch\nCOPY ../x /\n", "could leave"),
 ])

@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import needs
+from conftest import needs, wait_until
+from image_files import sha256, tar_of, write_layout
 from registry import registry
 
 pytestmark = [needs("docker-registry", "skopeo", "htpasswd")]
@@ -202,6 +203,116 @@ def test_a_blob_that_breaks_off_is_resumed(longship, made, fake, tmp_path):
     assert [r for p, _, r in fake.asked if p == layer][:2] == [None, f"bytes={1 << 20}-"]
 
 
+def partial(longship):
+    """Halves of blobs in the store, by their digest."""
+    place = Path(longship.environment["LONGSHIP_STORE"]) / "pulled/partial"
+    return {"sha256:" + path.name: path for path in place.iterdir()} if place.exists() else {}
+
+
+def ranges_asked(server, path):
+    return [wanted for asked, _, wanted in server.asked if asked == path]
+
+
+def answer_range(request, whole):
+    start = int((request.headers.get("Range") or "bytes=0-").split("=")[1].split("-")[0])
+    request.send_response(206 if start else 200)
+    request.send_header("Content-Length", str(len(whole) - start))
+    request.end_headers()
+    request.wfile.write(whole[start:])
+
+
+def cut_pull(longship, fake, digest):
+    """A pull that is killed after the first megabyte of the layer; the registry is whole again afterwards."""
+    layer = f"/v2/small/blobs/{digest}"
+    whole, sent, go_on = fake.blobs[layer], threading.Event(), threading.Event()
+
+    def stop_in_the_middle(request):
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(whole)))
+        request.end_headers()
+        request.wfile.write(whole[:1 << 20])
+        sent.set()
+        go_on.wait(60)
+
+    fake.blobs[layer] = stop_in_the_middle
+    pull = longship.start("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert sent.wait(60)
+    wait_until(lambda: digest in partial(longship) and partial(longship)[digest].stat().st_size == 1 << 20,
+               "the first megabyte is in the store")
+    pull.kill()
+    pull.communicate()
+    go_on.set()
+    fake.blobs[layer] = lambda request: answer_range(request, whole)
+    fake.asked.clear()
+    return layer, whole
+
+
+def test_a_later_pull_goes_on_where_a_killed_one_was(longship, made, fake, tmp_path):
+    digest = serve_small_image(fake, longship, tmp_path)
+    layer, whole = cut_pull(longship, fake, digest)
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert ranges_asked(fake, layer) == [f"bytes={1 << 20}-"]
+    assert not partial(longship)
+    assert longship("image", "verify").returncode == 0
+
+
+def test_a_half_that_is_wrong_is_thrown_away_and_fetched_whole(longship, made, fake, tmp_path):
+    digest = serve_small_image(fake, longship, tmp_path)
+    layer, whole = cut_pull(longship, fake, digest)
+    partial(longship)[digest].write_bytes(b"x" * (1 << 20))
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert ranges_asked(fake, layer) == [f"bytes={1 << 20}-", None]
+
+
+def test_a_registry_that_cannot_go_on_in_the_middle_gives_the_blob_anew(longship, made, fake, tmp_path):
+    digest = serve_small_image(fake, longship, tmp_path)
+    layer, whole = cut_pull(longship, fake, digest)
+    fake.blobs[layer] = whole  # all of it, whatever range was asked for
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert done.returncode == 0, done.stderr
+    assert ranges_asked(fake, layer) == [f"bytes={1 << 20}-"]
+
+
+def test_several_pulls_at_once_do_not_mind_a_half(longship, made, fake, tmp_path):
+    cut_pull(longship, fake, serve_small_image(fake, longship, tmp_path))
+    pulls = [longship.start("image", "pull", f"{fake.host}/small:v1", "-t", f"many{number}") for number in range(3)]
+    for pull in pulls:
+        _, errors = pull.communicate(timeout=60)
+        assert pull.returncode == 0, errors
+    assert longship("image", "verify").returncode == 0
+    assert not partial(longship)
+
+
+def test_gc_removes_halves(longship, made, fake, tmp_path):
+    cut_pull(longship, fake, serve_small_image(fake, longship, tmp_path))
+    assert longship("image", "gc").returncode == 0
+    assert not partial(longship)
+
+
+@pytest.mark.parametrize("says", ["no range", "range not satisfiable"])
+def test_a_blob_that_is_truncated_in_the_registry_is_said_to_be(longship, made, fake, tmp_path, says):
+    layer = f"/v2/small/blobs/{serve_small_image(fake, longship, tmp_path)}"
+    whole = fake.blobs[layer]
+
+    def half(request):
+        if request.headers.get("Range"):
+            request.send_error(416)
+        elif says == "no range":
+            answer_range(request, whole[:1000])
+        else:  # a length is not told: at first it looks as if the connection broke
+            request.send_response(200)
+            request.end_headers()
+            request.wfile.write(whole[:1000])
+
+    fake.blobs[layer] = half
+    done = longship("image", "pull", f"{fake.host}/small:v1", "-t", "back")
+    assert done.returncode == 1
+    assert f"the registry has only 1000 of its {len(whole)} bytes; push the image again" in done.stderr
+    assert longship("image", "show", "back").returncode == 1
+
+
 def test_a_blob_with_another_content_is_refused_and_nothing_is_left(longship, made, fake, tmp_path):
     layer = f"/v2/small/blobs/{serve_small_image(fake, longship, tmp_path)}"
     fake.blobs[layer] = b"x" * len(fake.blobs[layer])
@@ -210,6 +321,7 @@ def test_a_blob_with_another_content_is_refused_and_nothing_is_left(longship, ma
     assert "its digest does not match its content" in done.stderr
     assert longship("image", "show", "back").returncode == 1
     assert not list((Path(longship.environment["LONGSHIP_STORE"]) / "asides").iterdir())
+    assert not partial(longship)
 
 
 def test_more_bytes_than_promised_are_refused(longship, made, fake, tmp_path):
@@ -231,6 +343,67 @@ def test_a_manifest_that_makes_no_sense_is_an_error_that_says_what(longship, fak
     assert done.returncode in (1, 2, 3)
     assert words in done.stderr
     assert "small:v1" in done.stderr
+
+
+def serve_index(server, longship, tmp_path, *architectures):
+    """The image "small" for one architecture after another, behind one index; each has a file with its name."""
+    manifests = []
+    for name in architectures:
+        write_layout(tmp_path / name, [tar_of({"for": name.encode()})])
+        config_of(tmp_path / name, architecture=name)
+        digest = json.loads((tmp_path / name / "index.json").read_text())["manifests"][0]["digest"]
+        for blob in (tmp_path / name / "blobs/sha256").iterdir():
+            server.blobs[f"/v2/small/blobs/sha256:{blob.name}"] = blob.read_bytes()
+        server.blobs[f"/v2/small/manifests/{digest}"] = server.blobs[f"/v2/small/blobs/{digest}"]
+        manifests.append({"digest": digest, "size": 1, "platform": {"os": "linux", "architecture": name}})
+    manifests.append({"digest": "sha256:" + 64 * "0", "size": 1, "platform": {"os": "unknown", "architecture": "unknown"}})
+    server.blobs["/v2/small/manifests/v1"] = json.dumps({"schemaVersion": 2, "manifests": manifests}).encode()
+    return [entry["digest"] for entry in manifests]
+
+
+def config_of(layout, architecture):
+    """Rewrites a layout's configuration, and all that refers to it."""
+    blobs = layout / "blobs/sha256"
+
+    def replace(digest, change):
+        document = json.loads((blobs / digest[7:]).read_text())
+        change(document)
+        content = json.dumps(document).encode()
+        (blobs / sha256(content)[7:]).write_bytes(content)
+        return {"digest": sha256(content), "size": len(content)}
+
+    index = json.loads((layout / "index.json").read_text())
+    manifest = json.loads((blobs / index["manifests"][0]["digest"][7:]).read_text())
+    config = replace(manifest["config"]["digest"], lambda document: document.update(architecture=architecture))
+    index["manifests"][0] |= replace(index["manifests"][0]["digest"], lambda document: document["config"].update(config))
+    (layout / "index.json").write_text(json.dumps(index))
+
+
+def test_of_an_index_the_architecture_that_is_asked_for(longship, fake, tmp_path):
+    serve_index(fake, longship, tmp_path, "amd64", "arm64", "s390x")
+    for word in ("arm64", "aarch64"):
+        done = longship("image", "pull", f"{fake.host}/small:v1", "--arch", word)
+        assert done.returncode == 0, done.stderr
+        out = tmp_path / f"out-{word}"
+        assert longship("image", "export", "small:v1-aarch64", out, "--format", "directory").returncode == 0
+        assert (out / "for").read_text() == "arm64"
+    assert longship("image", "pull", f"{fake.host}/small:v1", "--arch", "s390x", "-t", "other").returncode == 0
+    assert longship("image", "show", "other").returncode == 0
+
+
+def test_an_architecture_that_an_index_lacks_is_an_error_with_those_it_has(longship, fake, tmp_path):
+    _, other, _ = serve_index(fake, longship, tmp_path, "ppc64le", "s390x")
+    for words, said in (([], f"no image for this machine ({os.uname().machine}); it has ppc64le, s390x"),
+                        (["--arch", "arm64"], "no image for aarch64; it has ppc64le, s390x")):
+        done = longship("image", "pull", f"{fake.host}/small:v1", *words)
+        assert done.returncode == 3
+        assert done.stderr.rstrip().endswith(said), done.stderr
+    # A manifest that no index led to says what it is for in its configuration, which comes before the layers.
+    fake.asked.clear()
+    done = longship("image", "pull", f"{fake.host}/small@{other}", "--arch", "arm64", "-t", "x")
+    assert done.returncode == 3
+    assert done.stderr.rstrip().endswith("no image for aarch64; it has s390x"), done.stderr
+    assert sum("/blobs/" in path for path, _, _ in fake.asked) == 1
 
 
 def test_a_redirect_to_another_host_gets_no_password(longship, made, fake, tmp_path):

@@ -3,90 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import torch
 
 from .._library import LongshipError
+from .adasum_optimizer import adasum_optimizer
+from .allreduce import Adasum, Average
 from .compression import Compression
-from .operations import Average, allreduce_async_, size, synchronize
-
-
-class _OnItsWay(NamedTuple):
-    handle: int
-    compressed: torch.Tensor
-    context: Any
-
-
-class _Reduction:
-    """The gradients of one optimiser: which are on their way, and which the backward pass still adds to."""
-
-    def __init__(self, names: Dict[torch.Tensor, str], compression: Any, passes: int, op: int) -> None:
-        self._names = names
-        self._compression = compression
-        self._passes = passes
-        self._op = op
-        self._passes_left = {parameter: passes for parameter in names}
-        self._on_their_way: Dict[torch.Tensor, _OnItsWay] = {}
-        self._accumulators: List[Any] = []  # a hook lives as long as the node it is on
-        self.synchronized = False
-        if size() > 1:
-            for parameter in names:
-                self._watch(parameter)
-
-    @property
-    def under_way(self) -> bool:
-        return bool(self._on_their_way)
-
-    def synchronize(self) -> None:
-        """Waits until every gradient is the reduced one."""
-        if size() > 1:
-            for parameter in self._names:
-                # Without a part in this backward pass here, but maybe with one on another rank.
-                if parameter not in self._on_their_way:
-                    if parameter.grad is None:
-                        parameter.grad = torch.zeros_like(parameter)
-                    self._begin(parameter)
-        for parameter, (handle, compressed, context) in self._on_their_way.items():
-            synchronize(handle)
-            reduced = self._compression.decompress(compressed, context)
-            if reduced.data_ptr() != parameter.grad.data_ptr():
-                parameter.grad.detach().copy_(reduced)
-        self._on_their_way.clear()
-        self._passes_left = {parameter: self._passes for parameter in self._names}
-        self.synchronized = True
-
-    def _watch(self, parameter: torch.Tensor) -> None:
-        """Has the gradient reduced as soon as the backward pass has added to it for the last time."""
-
-        def accumulated(*_: Any) -> None:
-            if self._passes_left[parameter] == 0:
-                raise LongshipError(
-                    f"the gradient of {self._names[parameter]} was computed more than {self._passes} times before "
-                    "step(): set backward_passes_per_step"
-                )
-            self._passes_left[parameter] -= 1
-            if self._passes_left[parameter] == 0:
-                self._begin(parameter)
-
-        # The node that adds to parameter.grad; torch 2.1 has a function for it, this way works with all.
-        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-        node.register_hook(accumulated)
-        self._accumulators.append(node)
-
-    def _begin(self, parameter: torch.Tensor) -> None:
-        gradient = parameter.grad.detach()
-        if self._passes > 1 and self._op == Average:
-            gradient.div_(self._passes)
-        compressed, context = self._compression.compress(gradient)
-        handle = allreduce_async_(compressed, name=f"gradient.{self._names[parameter]}", op=self._op)
-        self._on_their_way[parameter] = _OnItsWay(handle, compressed, context)
+from .process_sets import ProcessSet, global_process_set
+from .reducers import How, reducer_of
+from .reduction import Reduction
 
 
 class _Distributed:
     """What an optimiser's class gets in front of its own methods."""
 
-    _reduction: _Reduction
+    _reduction: Reduction
 
     def synchronize(self) -> None:
         """Waits for the reduced gradients, to clip them before ``step``; see ``skip_synchronize``."""
@@ -99,6 +32,10 @@ class _Distributed:
             raise LongshipError("skip_synchronize() without synchronize() before it")
         yield
 
+    def set_backward_passes_per_step(self, passes: int) -> None:
+        """Another number of backward passes before each ``step``, from now on."""
+        self._reduction.set_passes(_checked_passes(passes))
+
     def step(self, closure: Any = None) -> Any:
         if not self._reduction.synchronized:
             self._reduction.synchronize()
@@ -108,7 +45,13 @@ class _Distributed:
     def zero_grad(self, *arguments: Any, **options: Any) -> None:
         if self._reduction.under_way:
             raise LongshipError("zero_grad() between backward() and step() would drop gradients on their way")
+        if options.get("set_to_none", arguments[0] if arguments else None) is False and self._reduction.zero():
+            return
         super().zero_grad(*arguments, **options)  # type: ignore[misc]
+
+    def load_state_dict(self, *arguments: Any, **options: Any) -> None:
+        self._reduction.forget()
+        super().load_state_dict(*arguments, **options)  # type: ignore[misc]
 
 
 def DistributedOptimizer(
@@ -117,24 +60,70 @@ def DistributedOptimizer(
     compression: Any = Compression.none,
     backward_passes_per_step: int = 1,
     op: int = Average,
+    gradient_predivide_factor: float = 1.0,
+    num_groups: int = 0,
+    groups: Union[None, int, Sequence[Sequence[torch.Tensor]]] = None,
+    sparse_as_dense: bool = False,
+    process_set: ProcessSet = global_process_set,
 ) -> torch.optim.Optimizer:
     """Makes the optimiser a distributed one, of its own class still, and returns it.
 
-    ``backward_passes_per_step`` gradients are added up on each rank before they are reduced. Learning-rate schedules
-    are made afterwards, because they replace ``step``.
+    ``backward_passes_per_step`` gradients are added up on each rank before they are reduced; as in Horovod nothing is
+    divided by their number. ``compression``: :class:`Compression`, :class:`TopK`, :class:`PowerSGD` or a
+    :class:`Compressor` of one's own. ``groups``: gradients that are reduced together, as lists of parameters or as a
+    number of groups. ``gradient_predivide_factor`` divides before the sum and multiplies after it. Sparse gradients are
+    gathered, or made dense with ``sparse_as_dense``. ``op=Adasum`` combines what the ranks' own steps would have changed.
+    Learning-rate schedules are made afterwards, because they replace ``step``.
     """
     if "step" in vars(optimizer):
         raise ValueError("make the learning-rate schedule after DistributedOptimizer, not before")
+    if gradient_predivide_factor != 1.0 and op != Average:
+        raise ValueError("gradient_predivide_factor is for op=Average")
+    passes = _checked_passes(backward_passes_per_step)
+    names = names_of(optimizer, named_parameters)
+    if op == Adasum:
+        return adasum_optimizer(optimizer, names, compression, process_set)
+    how = How(op, 1 / gradient_predivide_factor, gradient_predivide_factor, process_set)
+    grouped = _checked_groups(groups if groups is not None else num_groups, names)
+    kind = type(optimizer)
+    optimizer.__class__ = type(kind.__name__, (_Distributed, kind), {})
+    optimizer._reduction = Reduction(  # type: ignore[attr-defined]
+        names, reducer_of(compression), how, passes, grouped, sparse_as_dense
+    )
+    return optimizer
+
+
+def names_of(
+    optimizer: torch.optim.Optimizer, named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]]
+) -> Dict[torch.Tensor, str]:
+    """The optimiser's parameters that get gradients, and what ranks match them by."""
     given = {parameter: name for name, parameter in named_parameters or ()}
     if len(set(given.values())) < len(given):
         raise ValueError("named_parameters has a name twice")
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    names = {
+    return {
         parameter: given.get(parameter, f"noname.{position}")
         for position, parameter in enumerate(parameters)
         if parameter.requires_grad
     }
-    kind = type(optimizer)
-    optimizer.__class__ = type(kind.__name__, (_Distributed, kind), {})
-    optimizer._reduction = _Reduction(names, compression, backward_passes_per_step, op)  # type: ignore[attr-defined]
-    return optimizer
+
+
+def _checked_passes(passes: int) -> int:
+    if passes < 1:
+        raise ValueError(f"backward_passes_per_step={passes}: at least one is needed")
+    return passes
+
+
+def _checked_groups(
+    groups: Union[int, Sequence[Sequence[torch.Tensor]]], names: Dict[torch.Tensor, str]
+) -> List[List[torch.Tensor]]:
+    if isinstance(groups, int):
+        if groups < 0:
+            raise ValueError(f"groups={groups}: not a number of groups")
+        parameters = list(names)
+        bounds = [len(parameters) * number // groups for number in range(groups + 1)] if groups > 0 else []
+        return [parameters[begin:end] for begin, end in zip(bounds, bounds[1:])]
+    seen = [parameter for group in groups for parameter in group]
+    if len(set(seen)) < len(seen):
+        raise ValueError("groups has a parameter twice")
+    return [[parameter for parameter in group if parameter in names] for group in groups]

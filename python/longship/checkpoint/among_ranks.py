@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the ranks tell each other about a checkpoint. Before ``init()`` there is nobody else."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import List
+
+from .. import _operation as abi
+from .._library import library
+
+
+def rank() -> int:
+    if library.is_initialized():
+        return library.rank()
+    return int(os.environ.get("RANK", "0"))
+
+
+def size() -> int:
+    return library.size() if library.is_initialized() else 1
+
+
+def from_rank_0(name: str, value: bytes) -> bytes:
+    """Gives all ranks what rank 0 has."""
+    if size() == 1:
+        return value
+    length = ctypes.c_int64(len(value))
+    library.broadcast(f"checkpoint.{name}.length", ctypes.addressof(length), 8, abi.U8, 0)
+    buffer = ctypes.create_string_buffer(value if library.rank() == 0 else b"", max(1, length.value))
+    if length.value > 0:
+        library.broadcast(f"checkpoint.{name}", ctypes.addressof(buffer), length.value, abi.U8, 0)
+    return buffer.raw[: length.value]
+
+
+def from_all(name: str, value: bytes) -> List[bytes]:
+    """Gives all ranks what each has."""
+    if size() == 1:
+        return [value]
+    own = ctypes.create_string_buffer(value, max(1, len(value)))
+    handle = library.begin(
+        abi.ALLGATHER, f"checkpoint.{name}", address=ctypes.addressof(own), count=len(value), element=abi.U8
+    )
+    library.wait(handle)
+    counts = library.gathered_counts(handle, size())
+    every = ctypes.create_string_buffer(max(1, sum(counts)))
+    library.gathered(handle, ctypes.addressof(every), sum(counts))
+    values, begin = [], 0
+    for count in counts:
+        values.append(every.raw[begin : begin + count])
+        begin += count
+    return values

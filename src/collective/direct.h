@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce between ranks that share memory, and the choice how: small tensors and those that other ranks
+// cannot reach are copied (staged.h), all others are reduced where they lie (in_place.h).
+#pragma once
+#include <optional>
+
+#include "in_place.h"
+#include "staged.h"
+
+namespace longship::collective {
+
+class Direct {
+ public:
+  Direct(Lane lane, Pieces pieces, Op op);
+  Direct(const Direct&) = delete;
+  Direct& operator=(const Direct&) = delete;
+
+  // First this; then, once all ranks have done it, advance().
+  void post();
+  [[nodiscard]] bool all_posted();  // for those who have no other way to know
+  // As far as it goes now; true when all is done.
+  bool advance();
+
+ private:
+  Lane lane_;
+  Pieces pieces_;
+  Op op_;
+  std::optional<InPlace> in_place_;
+  std::optional<Staged> staged_;
+  bool chosen_ = false;
+  std::uint64_t posted_by_all_ = 0;
+};
+
+}  // namespace longship::collective

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "in_place.h"
+
+#include <algorithm>
+
+#include "reduce.h"
+#include "segment.h"
+
+namespace longship::collective {
+namespace {
+
+// A small tensor is cut into one chunk per rank; a large one into more, so that ranks finish together, but
+// not so many that the common counter is felt.
+constexpr std::size_t least_chunk = 2 * 1024;
+constexpr std::size_t shared_evenly_up_to = 64 * 1024;
+constexpr std::size_t largest_chunk = 256 * 1024;
+
+// What is copied from another rank at once: it shall still be in the second cache when it is reduced.
+constexpr std::size_t copied_at_once = 128 * 1024;
+
+// Below this, copying through the stage takes less than the system calls of cross-memory attach.
+constexpr std::size_t attach_from = 128 * 1024;
+
+std::size_t chunk_bytes(std::size_t total, int ranks) {
+  const std::size_t share = total / static_cast<std::size_t>(ranks);
+  const std::size_t chunk = share <= shared_evenly_up_to ? share : share / 2;
+  return std::clamp((chunk + cache_line - 1) / cache_line * cache_line, least_chunk, largest_chunk);
+}
+
+}  // namespace
+
+InPlace::InPlace(Lane lane, const Pieces& pieces, Op op)
+    : lane_(lane),
+      pieces_(pieces),
+      op_(op),
+      type_(pieces.front().type),
+      width_(size_of(type_)),
+      total_(total_count(pieces)),
+      per_chunk_(chunk_bytes(total_ * width_, lane.ranks) / width_),
+      post_number_(lane.own().posted.load(std::memory_order_relaxed) + 1),
+      number_(lane.own().finished.load(std::memory_order_relaxed) + 1) {}
+
+void InPlace::post() {
+  lane_.segment.introduce(lane_);
+  auto& post = lane_.own().post;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const auto offset = lane_.segment.memory()->offset_of(pieces_[i].data, pieces_[i].count * width_);
+    post.where[i] = offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(pieces_[i].data);
+  }
+}
+
+bool InPlace::possible() {
+  reach_.emplace(lane_, pieces_, total_ * width_ >= attach_from);
+  return reach_->complete();
+}
+
+bool InPlace::advance() {
+  if (!worked_) {
+    work();
+    worked_ = true;
+    lane_.publish(&LaneRank::finished, number_);
+  }
+  return lane_.all_have(&LaneRank::finished, all_finished_, number_);
+}
+
+// Every rank asks for one chunk too many, so that all know where the counter stands after the operation.
+void InPlace::work() {
+  const std::uint64_t chunks = (total_ + per_chunk_ - 1) / per_chunk_;
+  std::uint64_t& before = lane_.own().taken_before;
+  for (;;) {
+    const std::uint64_t chunk = lane_.head.next.fetch_add(1, std::memory_order_relaxed) - before;
+    if (chunk >= chunks) break;
+    const auto begin = static_cast<std::size_t>(chunk) * per_chunk_;
+    for_each_piece(pieces_, {begin, std::min(begin + per_chunk_, total_)},
+                   [&](const Part& part) { reduce(part.piece, part.begin, part.count); });
+  }
+  before += chunks + static_cast<std::uint64_t>(lane_.ranks);
+}
+
+void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
+  const std::size_t most = reach_->all_mapped() ? count : copied_at_once / width_;
+  for (std::size_t done = 0; done < count; done += most)
+    reduce_block(piece, begin + done, std::min(most, count - done));
+}
+
+void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t count) {
+  const auto ranks = static_cast<std::size_t>(lane_.ranks);
+  const std::size_t bytes = count * width_;
+  inputs_.clear();
+  outputs_.clear();
+  inputs_.reserve(ranks);
+  outputs_.reserve(ranks);
+  if (!reach_->all_mapped()) copies_.resize(ranks);
+  for (int rank = 0; rank < lane_.ranks; ++rank) {
+    if (std::byte* const mapped = reach_->mapped(rank, piece)) {
+      inputs_.push_back(mapped + begin * width_);
+      outputs_.push_back(mapped + begin * width_);
+      continue;
+    }
+    auto& copy = copies_[static_cast<std::size_t>(rank)];
+    copy.resize(copied_at_once);
+    reach_->read(rank, piece, begin, std::span(copy).first(bytes));
+    inputs_.push_back(copy.data());
+  }
+  combine_all(type_, op_, inputs_, outputs_, count);
+  const std::span<const std::byte> result = {reach_->mapped(lane_.rank, piece) + begin * width_, bytes};
+  for (int rank = 0; rank < lane_.ranks; ++rank)
+    if (reach_->mapped(rank, piece) == nullptr) reach_->write(rank, piece, begin, result);
+}
+
+}  // namespace longship::collective

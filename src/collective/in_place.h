@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce within a node where the tensors lie: every value is read once and written once per rank, and
+// nothing is copied in between.
+//
+// Each rank posts where its tensors are. Once all have posted, ranks take chunks of the whole, one after the
+// other, from a common counter: reduce the chunk over all ranks, in the order of ranks, and write the result
+// to all. Whoever runs out of chunks says that it has finished, and an operation ends when all have. So a
+// rank without a core of its own does less of the work instead of holding it up, and the bits do not depend
+// on who did what.
+#pragma once
+#include <optional>
+
+#include "reach.h"
+
+namespace longship::collective {
+
+class InPlace {
+ public:
+  // As many pieces as there are places in a Post, none of them empty.
+  InPlace(Lane lane, const Pieces& pieces, Op op);
+
+  // Says where this rank's tensors lie. Nobody looks before all have been told that it has (post_number).
+  void post();
+  [[nodiscard]] std::uint64_t post_number() const { return post_number_; }
+
+  // Once all have posted. False, on all ranks alike: they cannot reach all tensors, so it is not done.
+  [[nodiscard]] bool possible();
+  // As far as it goes now; true when all is done.
+  bool advance();
+
+ private:
+  void work();
+  void reduce(std::size_t piece, std::size_t begin, std::size_t count);
+  void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);
+
+  Lane lane_;
+  const Pieces& pieces_;
+  Op op_;
+  Type type_;
+  std::size_t width_, total_, per_chunk_;
+  std::uint64_t post_number_, number_;  // of this operation in the lane: some are only posted
+  std::uint64_t all_finished_ = 0;
+  bool worked_ = false;
+  std::optional<Reach> reach_;
+  std::vector<std::vector<std::byte>> copies_;  // by rank, of what is not mapped
+  std::vector<const std::byte*> inputs_;
+  std::vector<std::byte*> outputs_;
+};
+
+}  // namespace longship::collective

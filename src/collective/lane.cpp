@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lane.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "segment.h"
+
+namespace longship::collective {
+namespace {
+
+// So that a lost rank is noticed: whoever finds out does not know who sleeps here.
+constexpr timespec longest_nap = {0, 50'000'000};
+
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) {
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+void Lane::publish(Counter counter, std::uint64_t value) const {
+  (own().*counter).store(value, std::memory_order_release);
+  if (number == engine)
+    segment.ring_all_if_sleeping();
+  else
+    wake_sleepers();
+}
+
+bool Lane::all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted) const {
+  if (known >= wanted) return true;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (int other = 0; other < ranks; ++other)
+    if (other != rank) least = std::min(least, (of(other).*counter).load(std::memory_order_acquire));
+  known = least;
+  return known >= wanted;
+}
+
+void Lane::announce_sleep() const {
+  own().sleeping.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void Lane::sleep() const {
+  futex(own().sleeping, FUTEX_WAIT, 1, &longest_nap);
+  stay_awake();
+}
+
+void Lane::stay_awake() const {
+  own().sleeping.store(0, std::memory_order_relaxed);
+}
+
+void Lane::wake_sleepers() const {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (int other = 0; other < ranks; ++other) {
+    auto& sleeping = of(other).sleeping;
+    if (other == rank || sleeping.load(std::memory_order_relaxed) == 0) continue;
+    sleeping.store(0, std::memory_order_relaxed);
+    futex(sleeping, FUTEX_WAKE, 1, nullptr);
+  }
+}
+
+}  // namespace longship::collective

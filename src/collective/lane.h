@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ranks of a node share for one all-reduce at a time: counters, a stage of slots for what is copied,
+// and a table per rank that says where its tensors lie.
+//
+// There are two lanes, so that a caller who waits for its operation (shortcut.h) need not wait for those that
+// the engine runs in the background. Everything starts as zero bytes.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace longship::collective {
+
+inline constexpr std::size_t cache_line = 64;
+
+// Where a rank's tensors are, so that the others can reach them.
+struct Post {
+  static constexpr std::size_t most_pieces = 512;
+  static constexpr std::uint64_t in_arena = std::uint64_t{1} << 63;
+
+  std::int32_t process = 0;    // for cross-memory attach …
+  std::uint32_t attaches = 0;  // … if this rank has seen that it works with all others
+  std::uint64_t proof = 0;     // the address of `token` in that process
+  std::uint64_t token = 0;
+  std::uint64_t where[most_pieces] = {};  // an address, or `in_arena` and an offset (memory.h)
+};
+
+// A rank's part of a lane.
+struct LaneRank {
+  // The staged way (staged.cpp).
+  alignas(cache_line) std::atomic<std::uint64_t> staged;
+  alignas(cache_line) std::atomic<std::uint64_t> reduced;
+  alignas(cache_line) std::atomic<std::uint64_t> consumed;
+  // In place (in_place.cpp).
+  alignas(cache_line) std::atomic<std::uint64_t> posted;
+  alignas(cache_line) std::atomic<std::uint64_t> finished;
+  std::uint64_t taken_before;  // from LaneHead::next, in all operations before: the rank's own note
+  // A shortcut's (shortcut.cpp).
+  alignas(cache_line) std::atomic<std::uint32_t> sleeping;
+  std::atomic<std::uint64_t> given_up;
+  alignas(cache_line) Post post;
+};
+
+// The part of all ranks.
+struct LaneHead {
+  static constexpr std::size_t meetings = 4;
+  struct alignas(cache_line) Meeting {
+    std::atomic<std::uint64_t> word;
+  };
+  alignas(cache_line) std::atomic<std::uint64_t> next;  // part of the tensor that nobody has taken
+  Meeting meeting[meetings];
+};
+
+class Segment;
+
+// One rank's view of a lane.
+struct Lane {
+  static constexpr int engine = 0, shortcut = 1, count = 2;
+  static constexpr std::size_t stage_slots = 4;
+  static constexpr std::size_t slot_bytes = 128 * 1024;
+
+  Segment& segment;
+  int number, rank, ranks;
+  LaneHead& head;
+  std::span<LaneRank> all;
+  std::byte* slots;
+
+  [[nodiscard]] LaneRank& own() const { return all[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] LaneRank& of(int other) const { return all[static_cast<std::size_t>(other)]; }
+  [[nodiscard]] std::byte* slot(int of_rank, std::uint64_t chunk) const {
+    const std::size_t index = static_cast<std::size_t>(of_rank) * stage_slots + chunk % stage_slots;
+    return slots + index * slot_bytes;
+  }
+
+  using Counter = std::atomic<std::uint64_t> LaneRank::*;
+  // Stores it for the others, and wakes those that sleep.
+  void publish(Counter counter, std::uint64_t value) const;
+  // The least of a counter over all other ranks is looked up only when the last known one does not suffice.
+  [[nodiscard]] bool all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted) const;
+
+  // The shortcut's sleep, as segment.h tells it, on a futex. Ends when somebody publishes, or soon.
+  void announce_sleep() const;  // then look once more
+  void sleep() const;
+  void stay_awake() const;
+  void wake_sleepers() const;
+};
+
+}  // namespace longship::collective

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shortcut.h"
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "direct.h"
+#include "reduce.h"
+#include "relax.h"
+
+namespace longship::collective {
+namespace {
+
+// What is copied into the stage before the meeting and reduced by each rank for itself after it.
+constexpr std::size_t small_up_to = 4 * 1024;
+
+// Ranks that keep missing each other here lose the patience each time; then they only try now and then.
+constexpr unsigned failures_until_rare = 16;
+constexpr std::uint64_t calls_between_tries = 64;
+
+// Who waits longer than this lets others run, should there be any: that costs less than half a microsecond.
+constexpr unsigned spins_before_yield = 100;
+constexpr unsigned turns_before_sleep = 500;
+
+// The word: how many have come in the low bits, their purpose above.
+constexpr std::uint64_t count_mask = 0xffff;
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+std::uint64_t purpose_of(const Announcement& what, std::uint64_t call) {
+  std::uint64_t hash = mixed(1, call);
+  hash = mixed(hash, static_cast<std::uint64_t>(what.kind) << 16 |
+                         static_cast<std::uint64_t>(what.type) << 8 | static_cast<std::uint64_t>(what.op));
+  hash = mixed(hash, what.count);
+  for (const char letter : what.name) hash = mixed(hash, static_cast<unsigned char>(letter));
+  return hash & ~count_mask;
+}
+
+}  // namespace
+
+Shortcut::Shortcut(Segment& segment, bool crowded, Duration patience)
+    : lane_(segment.lane(Lane::shortcut)), crowded_(crowded), patience_(patience) {}
+
+// Some times what the engine's way would take.
+Duration Shortcut::usual_patience(bool crowded) {
+  return std::chrono::microseconds(crowded ? 300 : 50);
+}
+
+bool Shortcut::run(const Announcement& what, std::byte* data) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || lane_.ranks > most_ranks || lane_.segment.lost() >= 0) return false;
+  const std::uint64_t call = calls_++;
+  if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return false;
+  const std::uint64_t purpose = purpose_of(what, call);
+  if (what.bytes() <= small_up_to) {
+    if (what.count > 0) std::memcpy(lane_.slot(lane_.rank, meetings_), data, what.bytes());
+    if (!meet(purpose)) return false;
+    reduce_small(what, data);
+    return true;
+  }
+  Direct direct(lane_, Pieces{{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
+  direct.post();
+  if (!meet(purpose)) return false;
+  wait_until([&] { return direct.advance(); });
+  return true;
+}
+
+// ---- The meeting ----
+
+bool Shortcut::meet(std::uint64_t purpose) {
+  Word& word = lane_.head.meeting[meetings_ % LaneHead::meetings].word;
+  std::uint64_t seen = 0;
+  if (!join(word, purpose, seen) ||
+      (seen != static_cast<std::uint64_t>(lane_.ranks) && !wait_for_all(word))) {
+    lane_.own().given_up.store(purpose, std::memory_order_relaxed);
+    ++failures_;
+    return false;
+  }
+  // The last to come clears the word of the meeting after the next: all have left the one it was used for.
+  if (seen == static_cast<std::uint64_t>(lane_.ranks))
+    lane_.head.meeting[(meetings_ + 2) % LaneHead::meetings].word.store(0, std::memory_order_relaxed);
+  ++meetings_;
+  failures_ = 0;
+  return true;
+}
+
+// Counts this rank in; `seen` is how many there are then. False if the others are here for something else.
+bool Shortcut::join(Word& word, std::uint64_t purpose, std::uint64_t& seen) {
+  std::uint64_t now = word.load(std::memory_order_relaxed);
+  do {
+    if (now == 0 && somebody_gave_up(purpose)) return false;
+    if (now != 0 && (now & ~count_mask) != purpose) return false;
+    seen = (now & count_mask) + 1;
+  } while (!word.compare_exchange_weak(now, purpose | seen, std::memory_order_acq_rel));
+  return true;
+}
+
+bool Shortcut::somebody_gave_up(std::uint64_t purpose) const {
+  for (const LaneRank& other : lane_.all)
+    if (other.given_up.load(std::memory_order_relaxed) == purpose) return true;
+  return false;
+}
+
+bool Shortcut::wait_for_all(Word& word) {
+  using Clock = std::chrono::steady_clock;
+  const auto all = static_cast<std::uint64_t>(lane_.ranks);
+  const auto until = Clock::now() + patience_;
+  for (unsigned round = 1;; ++round) {
+    if ((word.load(std::memory_order_acquire) & count_mask) == all) return true;
+    take_turn(round);
+    if (round % 32 == 0 && Clock::now() >= until) return !take_away(word);
+  }
+}
+
+void Shortcut::take_turn(unsigned round) const {
+  if (crowded_ || round > spins_before_yield)
+    ::sched_yield();
+  else
+    relax();
+}
+
+// False if it is too late: all have come.
+bool Shortcut::take_away(Word& word) {
+  const auto all = static_cast<std::uint64_t>(lane_.ranks);
+  std::uint64_t now = word.load(std::memory_order_acquire);
+  do
+    if ((now & count_mask) == all) return false;
+  while (!word.compare_exchange_weak(now, (now & count_mask) == 1 ? 0 : now - 1, std::memory_order_acq_rel));
+  return true;
+}
+
+// ---- The work ----
+
+// A slot is written again four meetings later, when all have long been here.
+void Shortcut::reduce_small(const Announcement& what, std::byte* data) {
+  if (what.count == 0) return;
+  const std::byte* inputs[most_ranks];
+  for (int rank = 0; rank < lane_.ranks; ++rank) inputs[rank] = lane_.slot(rank, meetings_ - 1);
+  combine_all(what.type, what.op, {inputs, static_cast<std::size_t>(lane_.ranks)}, {&data, 1},
+              static_cast<std::size_t>(what.count));
+}
+
+template <class Condition>
+void Shortcut::wait_until(Condition holds) {
+  for (unsigned round = 0; !holds(); ++round) {
+    if (round < turns_before_sleep) {
+      take_turn(round);
+      continue;
+    }
+    if (lane_.segment.lost() >= 0)
+      throw Error("rank {} was lost: its process has ended", lane_.segment.lost());
+    lane_.announce_sleep();
+    if (holds()) return lane_.stay_awake();
+    lane_.sleep();
+  }
+}
+
+}  // namespace longship::collective

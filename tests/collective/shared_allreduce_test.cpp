@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// All-reduce within a node: the same result wherever the tensors lie and however the others reach them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "collective/direct.h"
+#include "collective/shortcut.h"
+#include "worlds.h"
+
+namespace longship::collective {
+namespace {
+
+enum class Where { shared, by_attach, staged, mixed };
+
+std::string where_name(const testing::TestParamInfo<Where>& info) {
+  const char* const names[] = {"InSharedMemory", "PrivateByAttach", "PrivateStaged", "Mixed"};
+  return names[static_cast<int>(info.param)];
+}
+
+// Tensors of one rank: shared ones live as long as the segment.
+class Tensors {
+ public:
+  Tensors(Segment& segment, Where where) : segment_(segment), where_(where) {}
+
+  std::span<float> make(std::size_t count) {
+    const bool shared = where_ == Where::shared || (where_ == Where::mixed && segment_.rank() % 2 == 0);
+    if (!shared) return private_.emplace_back(count);
+    auto* const data = segment_.memory()->allocate(count * sizeof(float));
+    return {reinterpret_cast<float*>(data), count};
+  }
+
+ private:
+  Segment& segment_;
+  Where where_;
+  std::deque<std::vector<float>> private_;
+};
+
+float value_of(int rank, std::size_t i) {
+  return static_cast<float>((rank + 1) * static_cast<int>(i % 1000));
+}
+
+float sum_of(int ranks, std::size_t i) {
+  return static_cast<float>(ranks * (ranks + 1) / 2) * static_cast<float>(i % 1000);
+}
+
+Values values_of(std::span<float> tensor) {
+  return {Type::f32, reinterpret_cast<std::byte*>(tensor.data()), tensor.size()};
+}
+
+class SharedAllreduceTest : public testing::TestWithParam<Where> {
+ protected:
+  static void on_ranks(int size, const std::function<void(StreamTransport&, Segment&, Tensors&)>& work) {
+    on_every_rank(Spread::one_node, size, [&](StreamTransport& transport) {
+      Segment& segment = *transport.common_segment();
+      segment.let_attach(GetParam() != Where::staged);
+      Tensors tensors(segment, GetParam());
+      work(transport, segment, tensors);
+    });
+  }
+
+  static void fill(std::span<float> tensor, int rank) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = value_of(rank, i);
+  }
+
+  static void expect_sum(std::span<const float> tensor, int size) {
+    for (std::size_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor[i], sum_of(size, i)) << i;
+  }
+};
+
+TEST_P(SharedAllreduceTest, EverySizeAndNumberOfRanks) {
+  for (const int size : {2, 3, 4, 5})
+    on_ranks(size, [&](StreamTransport& transport, Segment& segment, Tensors& tensors) {
+      for (const std::size_t count : {1u, 1000u, 4097u, 40'001u, 100'000u, 1'000'003u}) {
+        const auto tensor = tensors.make(count);
+        fill(tensor, segment.rank());
+        drive(transport, direct_allreduce(segment, {values_of(tensor)}, Op::sum));
+        expect_sum(tensor, size);
+      }
+    });
+}
+
+TEST_P(SharedAllreduceTest, SeveralTensorsAreReducedAsOne) {
+  on_ranks(3, [&](StreamTransport& transport, Segment& segment, Tensors& tensors) {
+    for (int turn = 0; turn < 3; ++turn) {
+      std::vector<std::span<float>> made;
+      Pieces pieces;
+      for (const std::size_t count : {5u, 0u, 40'000u, 1u, 270'001u, 3u}) {
+        made.push_back(tensors.make(count));
+        fill(made.back(), segment.rank());
+        pieces.push_back(values_of(made.back()));
+      }
+      drive(transport, direct_allreduce(segment, pieces, Op::sum));
+      for (const auto tensor : made) expect_sum(tensor, 3);
+    }
+  });
+}
+
+TEST_P(SharedAllreduceTest, AnAverageIsDivided) {
+  on_ranks(2, [&](StreamTransport& transport, Segment& segment, Tensors& tensors) {
+    const auto tensor = tensors.make(100'000);
+    fill(tensor, segment.rank());
+    drive(transport, direct_allreduce(segment, {values_of(tensor)}, Op::average));
+    for (std::size_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor[i], sum_of(2, i) / 2);
+  });
+}
+
+TEST_P(SharedAllreduceTest, ManyInARowOfChangingSize) {
+  on_ranks(4, [&](StreamTransport& transport, Segment& segment, Tensors& tensors) {
+    const auto tensor = tensors.make(200'000);
+    for (std::size_t turn = 0; turn < 60; ++turn) {
+      const auto part = tensor.first(1 + turn * turn * 50);
+      fill(part, segment.rank());
+      drive(transport, direct_allreduce(segment, {values_of(part)}, Op::sum));
+      expect_sum(part, 4);
+    }
+  });
+}
+
+Announcement announced(const std::string& name, std::size_t count, Kind kind = Kind::allreduce) {
+  Announcement what;
+  what.kind = kind;
+  what.name = name;
+  what.count = count;
+  return what;
+}
+
+TEST_P(SharedAllreduceTest, TheShortcutGivesTheSame) {
+  for (const int size : {2, 3})
+    on_ranks(size, [&](StreamTransport&, Segment& segment, Tensors& tensors) {
+      Shortcut shortcut(segment, true, std::chrono::seconds(60));
+      for (const std::size_t count : {1u, 3u, 1000u, 4096u, 4097u, 100'000u, 300'000u}) {
+        const auto tensor = tensors.make(count);
+        for (int turn = 0; turn < 5; ++turn) {
+          fill(tensor, segment.rank());
+          ASSERT_TRUE(shortcut.run(announced("t", count), reinterpret_cast<std::byte*>(tensor.data())));
+          expect_sum(tensor, size);
+        }
+        EXPECT_TRUE(shortcut.run(announced("b", 0, Kind::barrier), nullptr));
+      }
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, SharedAllreduceTest,
+                         testing::Values(Where::shared, Where::by_attach, Where::staged, Where::mixed),
+                         where_name);
+
+// ---- The shortcut's meetings ----
+
+class ShortcutTest : public testing::Test {
+ protected:
+  ShortcutTest() : wirings_(wirings(Spread::one_node, 2)) {}
+  Segment& segment(int rank) { return *wirings_[static_cast<std::size_t>(rank)].segment; }
+  std::vector<Wiring> wirings_;
+};
+
+TEST_F(ShortcutTest, WhoComesAloneGoesAgainAndLeavesNothingBehind) {
+  Shortcut first(segment(0), false, std::chrono::microseconds(1)),
+      second(segment(1), false, std::chrono::seconds(60));
+  float a = 1, b = 2;
+  EXPECT_FALSE(first.run(announced("t", 1), reinterpret_cast<std::byte*>(&a)));
+  EXPECT_EQ(a, 1);
+  // The second would wait for a minute, but knows that the first was here for the same and has gone.
+  EXPECT_FALSE(second.run(announced("t", 1), reinterpret_cast<std::byte*>(&b)));
+  EXPECT_EQ(b, 2);
+}
+
+TEST_F(ShortcutTest, DifferentPurposesDoNotMeet) {
+  std::thread other([&] {
+    Shortcut shortcut(segment(1), true, std::chrono::milliseconds(300));
+    float b = 2;
+    EXPECT_FALSE(shortcut.run(announced("u", 1), reinterpret_cast<std::byte*>(&b)));
+  });
+  Shortcut shortcut(segment(0), true, std::chrono::milliseconds(300));
+  float a = 1;
+  EXPECT_FALSE(shortcut.run(announced("t", 1), reinterpret_cast<std::byte*>(&a)));
+  other.join();
+}
+
+TEST_F(ShortcutTest, ALostRankIsNamed) {
+  segment(0).set_lost(1);
+  Shortcut shortcut(segment(0), true, std::chrono::milliseconds(1));
+  float a = 1;
+  EXPECT_FALSE(shortcut.run(announced("t", 1), reinterpret_cast<std::byte*>(&a)));  // the engine says why
+}
+
+}  // namespace
+}  // namespace longship::collective
