@@ -22,10 +22,9 @@ double coordinate(const Axis& axis, double value) {
   return axis.is_category() ? value : axis.position(value);
 }
 
-// Large losses are drawn together by their logarithm, small ones stay as they are: a few terrible trials must
-// not hide the differences between the good ones. What is large the first trials say, which are spread
-// evenly: later ones crowd around the best, and by them a local minimum would be all there is. Then mean 0
-// and deviation 1.
+// If a few losses are terrible, all are drawn together by their logarithm: those must not hide the
+// differences between the good ones. What is large the first trials say, which are spread evenly: later ones
+// crowd around the best, and by them a local minimum would be all there is. Then mean 0 and deviation 1.
 std::vector<double> as_targets(std::vector<double> losses, std::vector<double> first) {
   double worst = -HUGE_VAL, best = HUGE_VAL;
   for (const double loss : losses)
