@@ -28,6 +28,7 @@ Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<cons
     generation_ = 0;
     restarts_ = 0;
     cursor_ = 0;
+    counted_.clear();
     begin(history);
   }
   follow(history);
@@ -62,9 +63,11 @@ void CmaSampler::begin(const History& history) {
 void CmaSampler::follow(const History& history) {
   const auto changes = history.changes_from(cursor_);
   cursor_ += changes.size();
+  counted_.resize(history.trials().size());
   for (const auto index : changes) {
     const auto& trial = history.trials()[index];
-    if (trial.generation != generation_ || trial.state != TrialState::complete) continue;
+    if (trial.generation != generation_ || trial.state != TrialState::complete || counted_[index]) continue;
+    counted_[index] = true;
     Cma::Result result{violation(trial) > 0 ? HUGE_VAL : history.loss(trial), {}};
     for (const auto id : space_)
       if (const auto* assigned = find(trial.point, id))

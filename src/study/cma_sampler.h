@@ -43,6 +43,7 @@ class CmaSampler : public Sampler {
   std::int64_t generation_ = 0;
   std::uint64_t restarts_ = 0;
   std::size_t cursor_ = 0;
+  std::vector<bool> counted_;  // trials, by index: one may change again after it has ended
 };
 
 }  // namespace longship::study

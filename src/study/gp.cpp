@@ -22,10 +22,9 @@ double coordinate(const Axis& axis, double value) {
   return axis.is_category() ? value : axis.position(value);
 }
 
-// Large losses are drawn together by their logarithm, small ones stay as they are: a few terrible trials must
-// not hide the differences between the good ones. What is large the first trials say, which are spread
-// evenly: later ones crowd around the best, and by them a local minimum would be all there is. Then mean 0
-// and deviation 1.
+// If a few losses are terrible, all are drawn together by their logarithm: those must not hide the
+// differences between the good ones. What is large the first trials say, which are spread evenly: later ones
+// crowd around the best, and by them a local minimum would be all there is. Then mean 0 and deviation 1.
 std::vector<double> as_targets(std::vector<double> losses, std::vector<double> first) {
   double worst = -HUGE_VAL, best = HUGE_VAL;
   for (const double loss : losses)
@@ -39,7 +38,7 @@ std::vector<double> as_targets(std::vector<double> losses, std::vector<double> f
   const auto half = first.begin() + static_cast<std::ptrdiff_t>(first.size() / 2);
   std::nth_element(first.begin(), half, first.end());
   const double middle = std::min(*half, worst) - best;
-  if (middle > 0)
+  if (middle > 0 && worst - best > 10 * middle)
     for (auto& loss : losses) loss = std::log1p((loss - best) / middle);
   const auto count = static_cast<double>(losses.size());
   const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;

@@ -33,7 +33,7 @@ class History {
   [[nodiscard]] std::size_t parameter_count() const { return parameters_.size(); }
 
   // Impossible ones (a second end of a trial, a value for one that never began) are Errors before anything
-  // has changed. ids translates the writer's numbers of parameters.
+  // has changed.
   void check(const Event& event) const;
   void apply(const Event& event);
 

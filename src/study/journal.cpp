@@ -129,6 +129,11 @@ void Journal::begin_writing() {
   sync_directory(directory_);
 }
 
+void Journal::begin() {
+  begin_writing();
+  writer_->sync();
+}
+
 void Journal::write(const Event& event, bool durable) {
   begin_writing();
   writer_->append(encoded(event));

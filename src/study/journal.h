@@ -44,8 +44,9 @@ class Journal {
   void write(const Event& event, bool durable);
   [[nodiscard]] bool knows(ParameterId id) const { return defined_.contains(id); }  // told the others of it
 
-  // What every log begins with; to be called before the first write.
+  // What our log will begin with; to be called before the first write. Who only reads has no log.
   void introduce(Opened opened) { opened_ = std::move(opened); }
+  void begin();  // makes our log now, durably: the study is there for others to find
 
   TrialNumber claim_number();
   [[nodiscard]] bool claim_waiting(TrialNumber number);

@@ -20,7 +20,7 @@ class Split {
   explicit Split(bool avoid_running) : avoid_running_(avoid_running) {}
 
   void follow(const History& history);
-  // Of each trial, by its index. `asking` is the trial that values are wanted for: it does not avoid itself.
+  // Of each trial, by its index.
   [[nodiscard]] const std::vector<Side>& sides() const { return sides_; }
 
  private:

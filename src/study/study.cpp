@@ -29,19 +29,20 @@ Study::Study(std::vector<std::uint8_t> maximise) : history_(std::move(maximise))
 
 Study::Study(const std::filesystem::path& directory, std::string name, std::vector<std::uint8_t> maximise)
     : Study(std::make_unique<Journal>(directory),
-            Opened{journal_version, std::move(name), std::move(maximise)}) {}
+            Opened{journal_version, std::move(name), std::move(maximise)}) {
+  if (!others_) journal_->begin();
+}
 
-Study::Study(std::unique_ptr<Journal> journal, Opened opened)
+Study::Study(std::unique_ptr<Journal> journal, const Opened& opened)
     : name_(opened.name), history_(opened.maximise), journal_(std::move(journal)) {
   journal_->introduce(opened);
   refresh();
-  journal_->write(opened, true);
 }
 
 std::unique_ptr<Study> Study::load(const std::filesystem::path& directory) {
   auto found = look(directory);
   if (!found) return nullptr;
-  return std::unique_ptr<Study>(new Study(std::make_unique<Journal>(directory), std::move(*found)));
+  return std::unique_ptr<Study>(new Study(std::make_unique<Journal>(directory), *found));
 }
 
 void Study::use(std::unique_ptr<Sampler> sampler) {
@@ -65,6 +66,7 @@ void Study::refresh() {
 
 void Study::receive(const Event& event) {
   if (const auto* opened = std::get_if<Opened>(&event)) {
+    others_ = true;
     if (opened->version > journal_version)
       throw Error("it has version {} of the format: a newer program wrote it", opened->version);
     if (opened->maximise != history_.maximise())

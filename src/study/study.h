@@ -54,7 +54,7 @@ class Study {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  Study(std::unique_ptr<Journal> journal, Opened opened);
+  Study(std::unique_ptr<Journal> journal, const Opened& opened);
   void happen(const Event& event, bool durable = false);
   void define(const Point& point);
   void receive(const Event& event);
@@ -66,6 +66,7 @@ class Study {
   std::string name_;
   History history_;
   std::unique_ptr<Journal> journal_;
+  bool others_ = false;  // somebody has written there
   std::unique_ptr<Sampler> sampler_;
   std::unique_ptr<Pruner> pruner_;
   std::vector<ParameterId> declared_;

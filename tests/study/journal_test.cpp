@@ -113,6 +113,13 @@ TEST_F(JournalTest, ASpaceThatChangedBetweenRunsIsAnError) {
       "another name");
 }
 
+TEST_F(JournalTest, ReadingLeavesNoTrace) {
+  carry_out(*open(), 1);
+  (void)Study::load(directory.path());
+  EXPECT_TRUE(fs::exists(directory.path() / "writer-0"));
+  EXPECT_FALSE(fs::exists(directory.path() / "writer-1"));
+}
+
 TEST_F(JournalTest, NoStudyIsNoStudy) {
   EXPECT_EQ(Study::load(directory.path()), nullptr);
   EXPECT_EQ(Study::load(directory.path() / "nowhere"), nullptr);

@@ -161,6 +161,19 @@ TEST(CmaTest, IsDoneWhenNothingChanges) {
   EXPECT_LT(generations, 500);
 }
 
+TEST(CmaTest, EveryTrialCountsOnceInItsGeneration) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("cmaes", 1, Options("population=6")));
+  const auto x = study.parameter("x", real(0, 1)), y = study.parameter("y", real(0, 1));
+  for (int i = 0; i < 19; ++i) {
+    const auto number = study.ask(1);
+    const double loss = study.suggest(number, x) + study.suggest(number, y);
+    study.tell(number, TrialState::complete, {loss}, 2);
+    study.note(number, {false, "changed", "1"});
+    EXPECT_EQ(study.history().trial(number).generation, i == 0 ? -1 : (i - 1) / 6) << i;
+  }
+}
+
 double best_of(const char* sampler, int trials, std::uint64_t seed, bool several_at_once = false) {
   Study study(std::vector<std::uint8_t>{0});
   study.use(make_sampler(sampler, seed));
