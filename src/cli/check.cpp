@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/paths.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "box/abilities.h"

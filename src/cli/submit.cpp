@@ -8,9 +8,9 @@
 #include <random>
 #include <thread>
 
-#include "base/paths.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "command.h"

@@ -290,7 +290,7 @@ TEST_F(LoadTest, CodeIsBesideTheFileAndADirectoryStandsForItsJobFile) {
 
 TEST_F(LoadTest, AFileThatIsNotThereIsNamed) {
   EXPECT_EQ(message_of([&] { (void)load(file()); }),
-            "cannot open " + file().string() + ": No such file or directory");
+            "there is no job file " + file().string() + ": name one, or a directory with a job.toml");
 }
 
 TEST_F(LoadTest, AFileThatIsNoJobFileIsRefusedAtOnce) {
