@@ -27,7 +27,7 @@ def worker(kind, seconds):
     before, begin = time.process_time(), time.perf_counter()
     time.sleep(seconds)
     share = (time.process_time() - before) / (time.perf_counter() - begin)
-    print(json.dumps(share), flush=True)
+    print(f" {json.dumps(share)}\n", end="", flush=True)  # in one write, and apart even if a launcher mixes lines
     library.barrier()
     library.stop()
 
@@ -43,7 +43,7 @@ def main():
     seconds = bench.options.seconds
 
     def share(command):
-        return max(float(line) for line in peers.output(command).splitlines())
+        return max(float(word) for word in peers.output(command).split())
 
     runs = {"ours": lambda: share(peers.launched(RANKS, peers.PYTHON, *words, "private", seconds))}
     horovod = None if bench.options.no_horovod else peers.horovod_python(bench.say)
