@@ -151,12 +151,32 @@ void Agreement::look_for_standstill(Instant now) {
   if (!standstill_since_) standstill_since_ = now;
   if (!is_due) return;
   standstill_since_.reset();
-  std::map<Awaited, std::string> reasons;
-  for (std::size_t rank = 0; rank < hopeless.size(); ++rank)
-    if (hopeless[rank] != 0)
-      for (const auto& awaited : waiters_[rank].awaited)
-        reasons.emplace(awaited, difference(awaited, hopeless));
-  for (const auto& [awaited, why] : reasons) sets_.at(awaited.set).give_up(awaited.name, why);
+  give_up_oldest(hopeless);
+}
+
+// Only what is about as old as the oldest: ranks that are told so go on, and may come to what the others have
+// got to since.
+void Agreement::give_up_oldest(const std::vector<char>& hopeless) {
+  struct Why {
+    Instant since;
+    std::string text;
+  };
+  std::map<Awaited, Why> reasons;
+  Instant oldest = Instant::max();
+  for (std::size_t rank = 0; rank < hopeless.size(); ++rank) {
+    if (hopeless[rank] == 0) continue;
+    for (const auto& awaited : waiters_[rank].awaited) {
+      const Instant since = sets_.at(awaited.set).since(awaited.name);
+      reasons.try_emplace(awaited, Why{since, difference(awaited, hopeless)});
+      oldest = std::min(oldest, since);
+    }
+  }
+  for (const auto& [awaited, why] : reasons) {
+    if (why.since - oldest <= limits_.standstill)
+      sets_.at(awaited.set).give_up(awaited.name, why.text);
+    else
+      waits_changed_ = true;  // to be looked at again
+  }
 }
 
 // "a" was announced by ranks 0 and 1, but not by rank 2, which waits for "b"

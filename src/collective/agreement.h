@@ -43,6 +43,7 @@ class Agreement {
   void change_sets(const Announcement& change, Decision& decision);
   void refuse(int rank, const Announcement& announcement, const std::string& why);
   void look_for_standstill(Instant now);
+  void give_up_oldest(const std::vector<char>& hopeless);
   [[nodiscard]] std::vector<char> stuck() const;
   [[nodiscard]] std::optional<std::vector<int>> missing(const Awaited& awaited) const;
   [[nodiscard]] std::string difference(const Awaited& awaited, const std::vector<char>& stuck) const;

@@ -96,6 +96,10 @@ std::vector<int> Coordinator::announced(const std::string& name) const {
   return entry == waiting_.end() ? members_ : ranks_with(entry->second.announced, true);
 }
 
+Instant Coordinator::since(const std::string& name) const {
+  return waiting_.at(name).since;
+}
+
 void Coordinator::give_up(const std::string& name, const std::string& why) {
   if (const auto entry = waiting_.find(name); entry != waiting_.end()) fail(entry, why);
 }

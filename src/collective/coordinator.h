@@ -47,6 +47,7 @@ class Coordinator {
   // Whom an operation waits for; none if it was not announced or is decided.
   [[nodiscard]] std::optional<std::vector<int>> missing(const std::string& name) const;
   [[nodiscard]] std::vector<int> announced(const std::string& name) const;
+  [[nodiscard]] Instant since(const std::string& name) const;  // of one that waits: its first announcement
   void give_up(const std::string& name, const std::string& why);
   void give_up_all(const std::string& why);
 

@@ -65,6 +65,22 @@ TEST_F(AgreementTest, RanksThatWaitForDifferentThingsAreToldWhich) {
   EXPECT_FALSE(agreement.next(now, true));
 }
 
+// Ranks 1 and 2 were told, and went on, before rank 0 got to say that it waits.
+TEST_F(AgreementTest, WhoIsLateToSayThatItWaitsDoesNotHoldUpWhatComesAfterwards) {
+  for (const int rank : {0, 1, 2}) announce(rank, sum_of("step." + std::to_string(rank)));
+  for (const int rank : {1, 2}) agreement.waits(rank, {{0, "step." + std::to_string(rank)}}, 0);
+  for (const char* const own : {"step.1", "step.2"})
+    EXPECT_TRUE(error().starts_with('"' + std::string(own) + "\" was announced by rank")) << own;
+  for (const int rank : {1, 2}) announce(rank, sum_of("afterwards"));
+  agreement.waits(0, {{0, "step.0"}}, 0);
+  for (const int rank : {1, 2}) agreement.waits(rank, {{0, "afterwards"}}, 0);
+  EXPECT_EQ(
+      error(),
+      R"("step.0" was announced by rank 0, but not by ranks 1 and 2, of which rank 1 waits for "afterwards")");
+  announce(0, sum_of("afterwards"));
+  EXPECT_EQ(agreement.next(now, true)->names, std::vector<std::string>{"afterwards"});
+}
+
 TEST_F(AgreementTest, WhoseAnswerIsOnItsWayDoesNotStandStill) {
   for (const int rank : {0, 1, 2}) announce(rank, sum_of("a"));
   announce(0, sum_of("b"));
