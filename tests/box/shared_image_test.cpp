@@ -121,6 +121,11 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     }
     return found;
   }
+  // And waits until they are gone: a signal only begins it, and who comes too early finds them alive.
+  void kill_keepers() const {
+    for (const pid_t keeper : keepers()) ::kill(keeper, SIGKILL);
+    EXPECT_TRUE(eventually([&] { return keepers().empty(); }));
+  }
   std::vector<fs::path> sockets() const {
     std::vector<fs::path> found;
     std::error_code ignored;
@@ -154,7 +159,7 @@ TEST_P(SharedImageTest, ItLingersForTheNextOne) {
   const auto keeper = keepers();
   ASSERT_EQ(keeper.size(), 1u);
   EXPECT_THAT(run("true").text, HasSubstr(", kept by process " + std::to_string(keeper[0])));
-  ::kill(keeper[0], SIGKILL);
+  kill_keepers();
   linger_ = "0";
   EXPECT_EQ(run("true").code, 0);  // clears up after it
 }
@@ -179,7 +184,7 @@ TEST_P(SharedImageTest, FiftyAtOnceMakeOneMount) {
   const auto keeper = keepers();
   ASSERT_EQ(keeper.size(), 1u);
   EXPECT_EQ(sockets().size(), 1u);
-  ::kill(keeper[0], SIGKILL);
+  kill_keepers();
   linger_ = "0";
   EXPECT_EQ(run("true").code, 0);
 }
@@ -221,7 +226,7 @@ TEST_P(SharedImageTest, AFileThatWasWrittenToIsAnotherImageThoughItsTimeWasPutBa
   fs::last_write_time(image_, before);
   linger_ = "0";
   EXPECT_THAT(run("cat marker").text, HasSubstr("\nother\n"));
-  for (const pid_t old : keeper) ::kill(old, SIGKILL);
+  kill_keepers();
   EXPECT_EQ(run("true").code, 0);
 }
 
@@ -250,8 +255,7 @@ TEST_P(SharedImageTest, AfterAKilledKeeperTheNextBoxStartsAnother) {
   start();
   const auto keeper = keepers();
   ASSERT_EQ(keeper.size(), 1u);
-  ::kill(keeper[0], SIGKILL);
-  EXPECT_TRUE(eventually([&] { return keepers().empty(); }));
+  kill_keepers();
   EXPECT_EQ(sockets().size(), 1u);  // it could not clear up
   const auto said = run("cat marker");
   EXPECT_THAT(said.text, HasSubstr("now kept by process"));
@@ -284,8 +288,7 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   start();
   ASSERT_EQ(sockets().size(), 1u);
   const fs::path name = sockets()[0];
-  for (const pid_t keeper : keepers()) ::kill(keeper, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return keepers().empty(); }));
+  kill_keepers();
   fs::remove(name);
   Pipe ready = make_pipe();
   const pid_t impostor = ::fork();
@@ -323,7 +326,7 @@ TEST_P(SharedImageTest, AKeeperThatDoesNotMoveHoldsNobodyUp) {
   EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone: the process that keeps the mount does not "
                                    "answer"));
   EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
-  ::kill(keeper[0], SIGKILL);
+  kill_keepers();
   linger_ = "0";
   EXPECT_EQ(run("true").code, 0);
 }
