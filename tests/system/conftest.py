@@ -101,6 +101,16 @@ def wait_until(condition, what, patience=30.0):
     return found
 
 
+def launcher_below(process):
+    """The pid of longship, by whichever of its programs, that salloc started."""
+    programs = PROGRAM.resolve().parents[1]
+
+    def look():
+        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+        return [int(pid) for pid in found.stdout.split() if Path(os.readlink(f"/proc/{pid}/exe")).is_relative_to(programs)]
+    return wait_until(look, "the launcher")[0]
+
+
 def longship_traces():
     """What a run could leave on this machine: mounts, shared memory, temporary directories."""
     mounts = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}

@@ -13,7 +13,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import PROGRAM, REPOSITORY, needs, wait_until
+from conftest import PROGRAM, REPOSITORY, launcher_below, needs, wait_until
 from images import STORE, mpi_ring, mpich_of
 from slurm_lab import slurm
 
@@ -49,13 +49,6 @@ def allocated(lab, longship):
 def finish(process, timeout=120):
     output, errors = process.communicate(timeout=timeout)
     return process.returncode, output, errors
-
-
-def launcher_below(process):
-    def look():
-        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
-        return [int(pid) for pid in found.stdout.split() if os.readlink(f"/proc/{pid}/exe") == str(PROGRAM.resolve())]
-    return wait_until(look, "the launcher")[0]
 
 
 def launch(family, *words):

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM, needs, wait_until
+from conftest import PROGRAM, launcher_below, needs, wait_until
 from slurm_lab import slurm
 
 pytestmark = [needs("slurmctld", "slurmd", "munged", "srun"), pytest.mark.usefixtures("nothing_stays_behind")]
@@ -42,14 +42,6 @@ def squeue(longship):
 def finish(process, timeout=60):
     output, errors = process.communicate(timeout=timeout)
     return process.returncode, output, errors
-
-
-def launcher_below(process):
-    """The pid of longship, which salloc started."""
-    def look():
-        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
-        return [int(pid) for pid in found.stdout.split() if os.readlink(f"/proc/{pid}/exe") == str(PROGRAM.resolve())]
-    return wait_until(look, "the launcher")[0]
 
 
 def test_ranks_on_both_nodes(allocated):
