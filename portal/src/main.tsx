@@ -8,6 +8,8 @@ import { findToken, token } from "./api/token";
 import { JobsPage } from "./jobs/page";
 import { JobPage } from "./job/page";
 import { SitesPage } from "./sites/page";
+import { StudiesPage } from "./studies/page";
+import { StudyPage } from "./studies/study";
 import { Header, nextTheme } from "./shell/header";
 import { Help } from "./shell/help";
 import { useKeys } from "./shell/keys";
@@ -41,12 +43,15 @@ function Page({ path }: { path: string }) {
   const job = /^\/jobs\/([^/]+)$/.exec(path)?.[1];
   if (path === "/") return <JobsPage />;
   if (path === "/sites") return <SitesPage />;
+  if (path === "/studies") return <StudiesPage />;
+  const study = /^\/studies\/([^/]+)\/([^/]+)$/.exec(path);
+  if (study) return <StudyPage owner={plain(study[1]!)} name={plain(study[2]!)} />;
   if (job) return <JobPage id={plain(job)} />;
   return (
     <main id="main" class="narrow">
       <h1>There is no such page</h1>
       <p>
-        The portal has <a href="/">jobs</a> and <a href="/sites">sites</a>; a job’s page is <code>/jobs/NAME-7</code>.
+        The portal has <a href="/">jobs</a>, <a href="/studies">studies</a> and <a href="/sites">sites</a>; a job’s page is <code>/jobs/NAME-7</code>.
       </p>
     </main>
   );

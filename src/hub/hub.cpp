@@ -24,6 +24,7 @@
 #include "secrets.h"
 #include "ssh_sites.h"
 #include "store.h"
+#include "studies.h"
 
 namespace longship::hub {
 namespace {
@@ -51,6 +52,7 @@ struct Hub::Parts {
       : directory(options.directory),
         blobs(directory.path() / "blobs", options.image_store),
         preparation(blobs),
+        studies(directory.path() / "studies", user_name()),
         store(directory.path() / "hub.db"),
         ssh(hub, [this](std::string site, std::string sentence) {
           post(Condition{std::move(site), std::move(sentence)});
@@ -261,6 +263,7 @@ struct Hub::Parts {
   Directory directory;
   Blobs blobs;
   Preparation preparation;
+  Studies studies;
   Store store;
   State state;  // the hub's thread's alone
   bool healthy = true, ticked = false;
@@ -350,6 +353,10 @@ std::uint64_t Hub::uploaded(std::string_view digest) const {
 
 std::string Hub::read_blob(std::string_view digest, std::uint64_t offset, std::uint64_t length) const {
   return parts_->blobs.read(digest, offset, length);
+}
+
+const Studies& Hub::studies() const {
+  return parts_->studies;
 }
 
 std::uint64_t Hub::listen(Listener listener) {

@@ -19,6 +19,8 @@
 
 namespace longship::hub {
 
+class Studies;
+
 struct Options {
   std::filesystem::path directory;    // hub.db, blobs/, token; 0700, locked: a second hub on it is an Error
   std::filesystem::path image_store;  // images that jobs may name, and where uploaded ones go
@@ -62,6 +64,9 @@ class Hub {
   [[nodiscard]] std::uint64_t uploaded(std::string_view digest) const;  // so far
   [[nodiscard]] std::string read_blob(std::string_view digest, std::uint64_t offset,
                                       std::uint64_t length) const;
+
+  // --- studies, as their owners show them ---
+  [[nodiscard]] const Studies& studies() const;
 
   // --- live ---
   // Called from the hub's thread with a kind ("job", "site") and the JSON of what changed; must be quick.

@@ -132,6 +132,15 @@ Action remove_site(const Asked& asked) {
 Action list_images(const Asked&) {
   return Ask{ListImages{}};
 }
+Action list_studies(const Asked&) {
+  return StudyList{};
+}
+Action show_study(const Asked& asked) {
+  return StudyGet{asked.captured[0], asked.captured[1]};
+}
+Action put_study(const Asked& asked) {
+  return StudyPut{asked.captured[0]};
+}
 Action put_image(const Asked&) {
   return AskWithBody{BodyKind::image, job_limit, {}};
 }
@@ -164,7 +173,7 @@ struct Entry {
   Address address;
   Make make;
 };
-constexpr std::array<Entry, 25> table = {{
+constexpr std::array<Entry, 28> table = {{
     {{"POST", "/v1/jobs"}, submit},
     {{"GET", "/v1/jobs"}, list_jobs},
     {{"GET", "/v1/jobs/{id}"}, show_job},
@@ -186,6 +195,9 @@ constexpr std::array<Entry, 25> table = {{
     {{"HEAD", "/v1/blobs/{digest}"}, blob_head},
     {{"GET", "/v1/blobs/{digest}"}, blob_get},
     {{"PUT", "/v1/blobs/{digest}"}, blob_put},
+    {{"GET", "/v1/studies"}, list_studies},
+    {{"GET", "/v1/studies/{owner}/{name}"}, show_study},
+    {{"PUT", "/v1/studies/{name}"}, put_study},
     {{"POST", "/v1/tokens"}, add_token},
     {{"GET", "/v1/events"}, events},
     {{"GET", "/v1/agent"}, agent},

@@ -51,6 +51,13 @@ struct BlobPut {
   std::string digest;
   std::optional<ContentRange> range;  // otherwise the body is all of it
 };
+struct StudyList {};
+struct StudyGet {
+  std::string owner, name;
+};
+struct StudyPut {
+  std::string name;
+};
 struct Events {
   std::string last;  // Last-Event-ID
 };
@@ -65,8 +72,8 @@ struct Refuse {
   std::string allow;  // of 405: the methods there are
 };
 
-using Action = std::variant<Ask, AskWithBody, SendFile, SendLog, BlobHead, BlobGet, BlobPut, Events,
-                            AgentSocket, Health, Page, Refuse>;
+using Action = std::variant<Ask, AskWithBody, SendFile, SendLog, BlobHead, BlobGet, BlobPut, StudyList,
+                            StudyGet, StudyPut, Events, AgentSocket, Health, Page, Refuse>;
 
 [[nodiscard]] Action route(const Head& head);      // never throws for what is in `head`
 [[nodiscard]] bool is_open(const Action& action);  // for everybody, without a token

@@ -16,6 +16,7 @@
 #include "server_files.h"
 #include "server_live.h"
 #include "server_page.h"
+#include "server_studies.h"
 
 namespace longship::hub::http {
 
@@ -123,6 +124,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
       co_await http::blob_get(exchange_, *get);
     } else if (const auto* put = std::get_if<BlobPut>(&action)) {
       co_await http::blob_put(exchange_, *put, parser);
+    } else if (std::holds_alternative<StudyList>(action)) {
+      co_await http::study_list(exchange_);
+    } else if (const auto* study = std::get_if<StudyGet>(&action)) {
+      co_await http::study_get(exchange_, *study);
+    } else if (const auto* shown = std::get_if<StudyPut>(&action)) {
+      if (const auto sent = co_await read_body(Studies::largest, parser))
+        co_await http::study_put(exchange_, *shown, *sent);
     } else if (const auto* events = std::get_if<Events>(&action)) {
       co_await http::send_events(exchange_, *events);
     } else if (std::holds_alternative<AgentSocket>(action)) {
@@ -163,28 +171,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
     co_await exchange_.send(std::move(reply));
   }
 
-  awaitable<void> answer_body(const AskWithBody& action, HeadParser& head) {
+  // Nothing: it was too large, and that was said.
+  awaitable<std::optional<std::string>> read_body(std::size_t limit, HeadParser& head) {
     const auto length = head.content_length();
-    if (length && *length > action.limit) {
-      co_await exchange_.send(too_large(action.limit));
-      co_return;
+    if (length && *length > limit) {
+      co_await exchange_.send(too_large(limit));
+      co_return std::nullopt;
     }
     co_await exchange_.expect(head.get());
     web::request_parser<web::string_body> parser(std::move(head));
-    parser.body_limit(action.limit);
+    parser.body_limit(limit);
     exchange_.tcp_stream().expires_after(transfer_limit);
     error_code problem;
     co_await web::async_read(exchange_.stream, exchange_.buffer, parser, noting(problem));
     if (problem == web::error::body_limit) {
-      co_await exchange_.send(too_large(action.limit));
-      co_return;
+      co_await exchange_.send(too_large(limit));
+      co_return std::nullopt;
     }
     if (problem) throw boost::system::system_error(problem);
     exchange_.body_left = false;
+    co_return std::move(parser.get().body());
+  }
+
+  awaitable<void> answer_body(const AskWithBody& action, HeadParser& head) {
+    const auto body = co_await read_body(action.limit, head);
+    if (!body) co_return;
     std::optional<Request> request;
     std::string wrong;
     try {
-      request = request_from(action, parser.get().body());
+      request = request_from(action, *body);
     } catch (const Error& error) {
       wrong = error.what();
     }

@@ -17,7 +17,8 @@ class Cma {
   Cma& operator=(Cma&&) noexcept;
   ~Cma();
 
-  [[nodiscard]] std::vector<double> sample(Random& random) const;  // inside the box
+  // Inside the box. The first try takes these normal numbers, one for each dimension, those after it chance.
+  [[nodiscard]] std::vector<double> sample(std::vector<double> normals, Random& random) const;
   struct Result {
     double loss;
     std::vector<double> position;

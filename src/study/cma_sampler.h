@@ -32,6 +32,7 @@ class CmaSampler : public Sampler {
   using Space = std::vector<ParameterId>;
   void begin(const History& history);
   void follow(const History& history);
+  [[nodiscard]] std::vector<double> even_normals(TrialNumber number) const;
   [[nodiscard]] std::vector<double> start(const History& history) const;
 
   std::uint64_t seed_;

@@ -114,4 +114,12 @@ void describe(std::span<const Attribute> attributes, bool system, std::string& j
       '{', '}');
 }
 
+void describe(const std::pair<std::string, double>& share, std::string& json) {
+  json += '[';
+  put_text(json, share.first);
+  json += ',';
+  put(json, share.second);
+  json += ']';
+}
+
 }  // namespace longship::study

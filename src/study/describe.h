@@ -4,6 +4,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <utility>
 
 #include "history.h"
 
@@ -15,5 +16,7 @@ void describe(const Trial& trial, std::string& json);
 // {"name": "lr", "kind": 0, "low": 0.1, "high": 1, "step": 0, "log": true, "choices": []}; choices are texts.
 void describe(const Parameter& parameter, std::string& json);
 void describe(std::span<const Attribute> attributes, bool system, std::string& json);
+// ["lr", 0.75]
+void describe(const std::pair<std::string, double>& share, std::string& json);
 
 }  // namespace longship::study

@@ -45,13 +45,32 @@ class Encoder {
   std::string bytes_;
 };
 
+// What a byte may be at most, by what it stands for: others would be no value of the type at all.
+constexpr unsigned largest(bool) {
+  return 1;
+}
+constexpr unsigned largest(Kind) {
+  return static_cast<unsigned>(Kind::category);
+}
+constexpr unsigned largest(TrialState) {
+  return static_cast<unsigned>(TrialState::waiting);
+}
+constexpr unsigned largest(std::uint8_t) {
+  return 255;
+}
+
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
 
   template <class Number>
   void number(Number& value) {
-    std::memcpy(&value, taken(sizeof(value)).data(), sizeof(value));
+    const auto bytes = taken(sizeof(value));
+    if constexpr (sizeof(value) == 1)
+      if (static_cast<unsigned char>(bytes[0]) > largest(value))
+        throw Error("{} where there is nothing above {}", static_cast<unsigned char>(bytes[0]),
+                    largest(value));
+    std::memcpy(&value, bytes.data(), sizeof(value));
   }
   void text(std::string& value) { value = taken(size()); }
   template <class List, class Each>

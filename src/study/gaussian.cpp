@@ -82,16 +82,14 @@ struct GaussianProcess::State {
     return k;
   }
 
-  // Log lengths around log(sqrt(d)) + sqrt(2) with deviation sqrt(3); the noise most likely small, the scale
-  // about 1.
+  // Lengths most likely 1, from a third to three likely enough; the noise small, the scale about 1.
   double log_prior(std::span<const double> logs, std::span<double> gradient) const {
     const auto d = choices.size();
-    const double middle = std::sqrt(2.0) + 0.5 * std::log(static_cast<double>(d));
     double sum = 0;
     for (std::size_t i = 0; i < d; ++i) {
-      const double off = -0.5 * logs[i] - middle;
-      sum -= off * off / 6;
-      gradient[i] += off / 6;
+      const double weight = std::exp(logs[i]);
+      sum -= 0.1 / weight + 0.1 * weight;
+      gradient[i] += 0.1 / weight - 0.1 * weight;
     }
     const double size = std::exp(logs[d]), rough = std::exp(logs[d + 1]);
     sum += logs[d] - size + 0.1 * logs[d + 1] - 30 * rough;
@@ -146,10 +144,18 @@ struct GaussianProcess::State {
 GaussianProcess::GaussianProcess(std::vector<bool> choices) : state_(std::make_unique<State>()) {
   const auto d = static_cast<Index>(choices.size());
   state_->choices = std::move(choices);
-  state_->weights = Vector::Constant(d, 4.0 / static_cast<double>(d));
+  state_->weights = Vector::Ones(d);
 }
 GaussianProcess::GaussianProcess(GaussianProcess&&) noexcept = default;
 GaussianProcess::~GaussianProcess() = default;
+
+GaussianProcess GaussianProcess::wary(double longest) const {
+  GaussianProcess result(state_->choices);
+  *result.state_ = *state_;
+  result.state_->weights = state_->weights.cwiseMax(1 / (longest * longest));
+  result.state_->solve();
+  return result;
+}
 
 void GaussianProcess::know(std::span<const double> points, std::span<const double> targets) {
   const auto n = static_cast<Index>(targets.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Gaussian process: what a function may be between the points where it is known. Matérn's kernel with 5/2,
 // one length for each dimension, all of them fitted by the gradient of the posterior; choices are alike or
-// not. Priors as in Hvarfner et al. (2024), whose lengths grow with the number of dimensions.
+// not. The prior takes lengths for about as long as the space is wide, and rules out few.
 //
 // Eigen stays in the .cpp.
 #pragma once
@@ -28,6 +28,8 @@ class GaussianProcess {
   void know(std::span<const double> points, std::span<const double> targets);
   // Looks for likelier lengths, from those it has; so many evaluations of the likelihood at most.
   void fit(int evaluations, bool noiseless);
+  // The same process, but one that believes of no dimension that it hardly matters: lengths are at most this.
+  [[nodiscard]] GaussianProcess wary(double longest) const;
   // After know() or fit().
   [[nodiscard]] Prediction predict(std::span<const double> point, bool slopes) const;
   // The same for many, without slopes: quicker.

@@ -34,8 +34,8 @@ class GpSampler : public Sampler {
 
   [[nodiscard]] Known gather(const History& history, const Space& space, TrialNumber asking) const;
   void learn(const History& history, const Space& space, Known& known);
-  [[nodiscard]] std::vector<double> best_place(const Axes& axes, const Known& known,
-                                               TrialNumber number) const;
+  [[nodiscard]] std::vector<double> best_place(const Axes& axes, const GaussianProcess& process,
+                                               const Known& known, TrialNumber number) const;
 
   std::uint64_t seed_;
   GpSettings settings_;

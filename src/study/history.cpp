@@ -10,22 +10,6 @@
 namespace longship::study {
 namespace {
 
-const char* word(TrialState state) {
-  switch (state) {
-    case TrialState::running:
-      return "running";
-    case TrialState::complete:
-      return "complete";
-    case TrialState::pruned:
-      return "pruned";
-    case TrialState::failed:
-      return "failed";
-    case TrialState::waiting:
-      return "waiting";
-  }
-  return "unknown";
-}
-
 void put(std::vector<Attribute>& attributes, const Attribute& attribute) {
   for (auto& old : attributes)
     if (old.system == attribute.system && old.key == attribute.key) {
@@ -37,7 +21,7 @@ void put(std::vector<Attribute>& attributes, const Attribute& attribute) {
 
 void check_values(const TrialFinished& event, std::size_t objectives) {
   if (!is_finished(event.state))
-    throw Error(Failure::usage, "trial {} cannot end as {}", event.number, word(event.state));
+    throw Error(Failure::usage, "trial {} cannot end as {}", event.number, name_of(event.state));
   if (event.state == TrialState::complete && event.values.size() != objectives)
     throw Error(Failure::usage, "trial {}: {} values for {} objectives", event.number, event.values.size(),
                 objectives);
@@ -108,7 +92,7 @@ void History::check(const Event& event) const {
   const auto check_running = [&](TrialNumber number) {
     const auto state = trial(number).state;
     if (is_finished(state))
-      throw Error(Failure::usage, "trial {} has been told already: it is {}", number, word(state));
+      throw Error(Failure::usage, "trial {} has been told already: it is {}", number, name_of(state));
   };
   if (const auto* finished = std::get_if<TrialFinished>(&event)) {
     check_running(finished->number);

@@ -149,8 +149,8 @@ void Parzen::weigh() {
         base_[place] += present_[place] ? dimension.norm[place] : 0;
 }
 
-void Parzen::sample(Random& random, std::vector<double>& points) const {
-  const double chosen = random.uniform() * cumulated_.back();
+void Parzen::sample(Random& random, std::vector<double>& points, double share) const {
+  const double chosen = share * cumulated_.back();
   const auto place = static_cast<std::size_t>(
       std::upper_bound(cumulated_.begin(), cumulated_.end() - 1, chosen) - cumulated_.begin());
   for (const auto& dimension : dimensions_) {

@@ -36,8 +36,8 @@ class Parzen {
 
   // To be called after changes, before the two below.
   void prepare();
-  // Appends one point.
-  void sample(Random& random, std::vector<double>& points) const;
+  // Appends one point, from the kernel that stands at this share, in [0, 1), of all their weights.
+  void sample(Random& random, std::vector<double>& points, double share) const;
   // Of each of the points, which lie one behind the other.
   [[nodiscard]] std::vector<double> log_density(std::span<const double> points) const;
 

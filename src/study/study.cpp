@@ -115,12 +115,13 @@ std::vector<ParameterId> Study::space_of(const Trial* trial) const {
   return space;
 }
 
-TrialNumber Study::ask(double now) {
+TrialNumber Study::ask(double now, std::map<std::string, std::string> wishes) {
   if (!sampler_) throw Error(Failure::usage, "the study has no sampler");
   refresh();
   const auto waiting = take_waiting();
   const auto number = waiting ? *waiting : new_number();
-  const auto space = space_of(waiting ? &history_.trial(*waiting) : nullptr);
+  if (!waiting && !wishes.empty()) happen(TrialEnqueued{number, std::move(wishes)});
+  const auto space = space_of(history_.index_of(number) ? &history_.trial(number) : nullptr);
   auto plan = sampler_->plan(history_, number, space);
   happen(TrialBegun{number, now, plan.generation, std::move(plan.point)});
   return number;

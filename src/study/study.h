@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +33,8 @@ class Study {
   ParameterId parameter(const std::string& name, const Domain& domain);
 
   // Begins a trial: the first that waits, or a new one. Time is in seconds since 1970.
-  TrialNumber ask(double now);
+  // A new one gets the wishes, before it begins: whoever finds it later knows by them whose it is.
+  TrialNumber ask(double now, std::map<std::string, std::string> wishes = {});
   // Tells the sampler in advance what the trials of this study have, so that it need not wait and see.
   void declare(std::vector<ParameterId> space) { declared_ = std::move(space); }
   // The same trial and parameter always get the same value.

@@ -50,7 +50,11 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
   auto& [good, rest, _] = estimator(history, space, number);
   Random random({seed_, number, hash_of(history.parameter(space[0]).name), space.size()});
   std::vector<double> draws;
-  for (std::size_t i = 0; i < settings_.candidates; ++i) good.sample(random, draws);
+  for (std::size_t i = 0; i < settings_.candidates; ++i) {  // from all kernels in turn, not as chance has it
+    const double share =
+        (static_cast<double>(i) + random.uniform()) / static_cast<double>(settings_.candidates);
+    good.sample(random, draws, share);
+  }
   const auto for_it = good.log_density(draws);
   const auto against = rest.log_density(draws);
   std::size_t best = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace longship::study {
@@ -16,6 +17,8 @@ enum class TrialState : std::uint8_t { running = 0, complete = 1, pruned = 2, fa
 [[nodiscard]] constexpr bool is_finished(TrialState state) {
   return state == TrialState::complete || state == TrialState::pruned || state == TrialState::failed;
 }
+
+[[nodiscard]] std::string_view name_of(TrialState state);
 
 struct Assigned {
   ParameterId parameter = 0;

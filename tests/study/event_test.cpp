@@ -45,6 +45,15 @@ TEST(EventTest, EveryShortenedOneIsAnError) {
   }
 }
 
+TEST(EventTest, BytesThatAreNoValueOfTheirTypeAreAnError) {
+  auto finished = encoded(TrialFinished{8, TrialState::complete, {1.5}, 13.5});
+  finished[9] = 5;
+  EXPECT_EQ(message_of([&] { (void)decoded(finished); }), "5 where there is nothing above 4");
+  auto noted = encoded(Noted{8, {true, "key", "1"}});
+  noted[9] = 2;
+  EXPECT_EQ(message_of([&] { (void)decoded(noted); }), "2 where there is nothing above 1");
+}
+
 TEST(EventTest, UnknownKindIsFromANewerVersion) {
   EXPECT_EQ(message_of([&] { (void)decoded("\x7f"); }),
             "an event of an unknown kind, 127: it was written by a newer version");

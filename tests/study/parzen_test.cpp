@@ -65,7 +65,7 @@ TEST(ParzenTest, SamplesFollowTheDensity) {
   parzen.prepare();
   Random random({1});
   std::vector<double> draws;
-  for (int i = 0; i < 20000; ++i) parzen.sample(random, draws);
+  for (int i = 0; i < 20000; ++i) parzen.sample(random, draws, random.uniform());
   double inside = 0, expected = 0;
   for (const double draw : draws) inside += draw > 0.1 && draw < 0.3 ? 1 : 0;
   for (int i = 0; i < 2000; ++i)

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <set>
 
+#include "base/file.h"
+#include "base/random.h"
 #include "expect.h"
 #include "study/simple_samplers.h"
 #include "study/sobol.h"
@@ -18,6 +21,13 @@ namespace {
 // Carries out trials of a study whose parameters are of every kind.
 struct Voyage {
   explicit Voyage(std::string_view sampler, std::uint64_t seed = 1) : study(std::vector<std::uint8_t>{0}) {
+    begin(sampler, seed);
+  }
+  Voyage(std::string_view sampler, std::uint64_t seed, const std::filesystem::path& journal)
+      : study(journal, "voyage", {0}) {
+    begin(sampler, seed);
+  }
+  void begin(std::string_view sampler, std::uint64_t seed) {
     study.use(make_sampler(sampler, seed));
     ids = {study.parameter("x", real(-5, 10)),
            study.parameter("lr", real(1e-5, 1, true)),
@@ -59,6 +69,30 @@ TEST_P(EverySamplerTest, SameSeedGivesTheSameStudy) {
   for (int i = 0; i < 40; ++i) EXPECT_EQ(one.step(), two.step()) << i;
 }
 
+// Five at once, which end in an order of their own: what each was given, in the order of their beginning.
+std::vector<double> in_parallel(Voyage& voyage, Random order) {
+  std::vector<TrialNumber> open;
+  std::vector<double> given;
+  const auto end_one = [&] {
+    const auto chosen = open.begin() + static_cast<std::ptrdiff_t>(order.below(open.size()));
+    const auto& point = voyage.study.history().trial(*chosen).point;
+    voyage.study.tell(*chosen, TrialState::complete, {std::abs(point[0].value) + point[3].value}, 2);
+    open.erase(chosen);
+  };
+  for (int i = 0; i < 40; ++i) {
+    open.push_back(voyage.study.ask(1));
+    for (const auto id : voyage.ids) given.push_back(voyage.study.suggest(open.back(), id));
+    if (open.size() == 5) end_one();
+  }
+  while (!open.empty()) end_one();
+  return given;
+}
+
+TEST_P(EverySamplerTest, ParallelTrialsReplayedInTheSameOrderAreTheSame) {
+  Voyage one(GetParam(), 3), two(GetParam(), 3);
+  EXPECT_EQ(in_parallel(one, Random({7})), in_parallel(two, Random({7})));
+}
+
 TEST_P(EverySamplerTest, GoesOnWhereAnotherProcessStopped) {
   Voyage whole(GetParam(), 3);
   for (int i = 0; i < 25; ++i) whole.step();
@@ -92,6 +126,28 @@ TEST_P(EverySamplerTest, AllValuesMayBeTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(All, EverySamplerTest,
                          testing::Values("random", "sobol", "grid", "tpe", "gp", "cmaes", "nsga2", "auto"),
+                         [](const auto& about) { return std::string(about.param); });
+
+// All but the Gaussian process, which starts its search for lengths from the last ones, and nobody has
+// written those down.
+class ForgetfulSamplerTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ForgetfulSamplerTest, ANewProcessChoosesWhatTheOldOneWouldHave) {
+  const std::string name = GetParam();
+  Voyage whole(name, 3);
+  for (int i = 0; i < 30; ++i) (void)whole.step();
+  const TemporaryDirectory place;
+  for (int i = 0; i < 30; ++i) {
+    Voyage again(name, 3, place.path() / "study");
+    (void)again.step();
+  }
+  Voyage last(name, 3, place.path() / "study");
+  for (std::size_t i = 0; i < 30; ++i)
+    EXPECT_EQ(last.study.history().trials()[i].values, whole.study.history().trials()[i].values) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ForgetfulSamplerTest,
+                         testing::Values("random", "sobol", "grid", "tpe", "cmaes", "nsga2"),
                          [](const auto& about) { return std::string(about.param); });
 
 TEST(SamplersTest, UnknownNameSuggestsAKnownOne) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <set>
 
@@ -101,6 +102,23 @@ TEST(GaussianTest, SlopesOfThePredictionAreRight) {
   EXPECT_NEAR(all[0].deviation, here.deviation, 1e-9);
 }
 
+TEST(GaussianTest, TheWaryOneDoubtsThatAnythingDoesNotMatter) {
+  GaussianProcess process({false, false});
+  std::vector<double> points, targets;
+  Random random({5});
+  for (int i = 0; i < 30; ++i) {  // the second is never seen to matter, and was hardly varied
+    points.insert(points.end(), {random.uniform(), 0.1 * random.uniform()});
+    targets.push_back(std::sin(6 * points[points.size() - 2]));
+  }
+  process.know(points, targets);
+  process.fit(80, true);
+  const std::vector<double> known{points[0], points[1]}, elsewhere{points[0], 0.9};
+  const auto wary = process.wary(0.5);
+  EXPECT_GT(wary.predict(elsewhere, false).deviation, 2 * process.predict(elsewhere, false).deviation);
+  EXPECT_NEAR(wary.predict(known, false).mean, targets[0], 1e-2);
+  EXPECT_EQ(process.wary(1e9).logs(), process.logs());
+}
+
 TEST(ImprovementTest, IsTheIntegralItStandsFor) {
   for (const double mean : {-2.0, 0.0, 1.0, 3.0}) {
     double sum = 0;
@@ -129,6 +147,12 @@ TEST(ImprovementTest, SlopesAreRightEverywhere) {
   }
 }
 
+std::vector<double> normals(std::size_t count, Random& random) {
+  std::vector<double> all(count);
+  for (auto& value : all) value = random.normal();
+  return all;
+}
+
 TEST(CmaTest, GoesDownAnEllipsoid) {
   const std::size_t n = 6;
   Cma cma(std::vector<double>(n, 0.5), 0.2, usual_population(n));
@@ -137,7 +161,7 @@ TEST(CmaTest, GoesDownAnEllipsoid) {
   for (int generation = 0; generation < 250; ++generation) {
     std::vector<Cma::Result> results;
     for (std::size_t i = 0; i < cma.population(); ++i) {
-      auto x = cma.sample(random);
+      auto x = cma.sample(normals(n, random), random);
       double loss = 0;
       for (std::size_t k = 0; k < n; ++k)
         loss += std::pow(10.0, static_cast<double>(k)) * std::pow(x[k] - 0.3, 2);
@@ -155,10 +179,29 @@ TEST(CmaTest, IsDoneWhenNothingChanges) {
   int generations = 0;
   for (; !cma.is_done() && generations < 500; ++generations) {
     std::vector<Cma::Result> results;
-    for (std::size_t i = 0; i < cma.population(); ++i) results.push_back({1, cma.sample(random)});
+    for (std::size_t i = 0; i < cma.population(); ++i)
+      results.push_back({1, cma.sample(normals(2, random), random)});
     cma.update(std::move(results));
   }
   EXPECT_LT(generations, 500);
+}
+
+TEST(CmaTest, BeginsAnewElsewhereWithTwiceThePopulationWhenNothingChanges) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("cmaes", 1, Options("population=6")));
+  const auto x = study.parameter("x", real(0, 1)), y = study.parameter("y", real(0, 1));
+  std::map<std::int64_t, int> sizes;
+  for (int i = 0; i < 700; ++i) {
+    const auto number = study.ask(1);
+    static_cast<void>(study.suggest(number, x) + study.suggest(number, y));
+    study.tell(number, TrialState::complete, {1}, 2);
+    ++sizes[study.history().trial(number).generation];
+  }
+  EXPECT_EQ(sizes.at(0), 6);
+  const auto later = std::find_if(sizes.begin(), sizes.end(), [](auto& size) { return size.second == 12; });
+  ASSERT_NE(later, sizes.end());
+  for (auto generation = later; std::next(generation) != sizes.end(); ++generation)  // never small again
+    EXPECT_GE(generation->second, 12) << generation->first;
 }
 
 TEST(CmaTest, EveryTrialCountsOnceInItsGeneration) {

@@ -305,3 +305,118 @@ def test_warm_start_from_an_earlier_study():
     later.add_trials(earlier.trials)
     later.optimize(quadratic, n_trials=30)
     assert len(later.trials) == 80 and later.best_value <= earlier.best_value
+
+
+def test_importance_names_what_matters():
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(lambda trial: 10 * trial.suggest_float("much", 0, 1) + trial.suggest_float("little", 0, 1), n_trials=80)
+    shares = optuna.importance.get_param_importances(study)
+    assert list(shares) == ["much", "little"] and shares["much"] > 0.9 and abs(sum(shares.values()) - 1) < 1e-9
+    assert optuna.importance.get_param_importances(study, params=["little"]) == {"little": 1}
+    with pytest.raises(ValueError, match="nothing is known of the importance of"):
+        optuna.importance.get_param_importances(study, params=["other"])
+    assert optuna.importance.get_param_importances(optuna.create_study()) == {}
+
+
+def test_a_pruner_of_ones_own_is_asked():
+    class Impatient(optuna.pruners.BasePruner):
+        def prune(self, study, trial):
+            return trial.intermediate_values[trial.last_step] > 3
+
+    study = optuna.create_study(pruner=Impatient())
+    trial = study.ask()
+    trial.report(1, 1)
+    assert not trial.should_prune()
+    trial.report(4, 2)
+    assert trial.should_prune()
+
+
+def test_a_patient_pruner_waits_for_the_one_it_wraps():
+    study = optuna.create_study(pruner=optuna.pruners.PatientPruner(optuna.pruners.ThresholdPruner(upper=5), patience=1))
+    trial = study.ask()
+    asked = []
+    for step, value in enumerate([6, 7, 4, 4.5, 4.6, 8]):
+        trial.report(value, step)
+        asked.append(trial.should_prune())
+    #        6 is too much, but nothing is known yet; 7 and 4 are within the patience; 4.5 and 4.6 are not too much
+    assert asked == [False, False, False, False, False, True]
+
+
+def test_fixed_parameters_leave_the_others_to_the_sampler():
+    base = optuna.samplers.TPESampler(seed=1)
+    study = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({"x": 0.5}, base))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1), n_trials=5)
+    assert {trial.params["x"] for trial in study.trials} == {0.5} and len({trial.params["y"] for trial in study.trials}) == 5
+
+
+def test_a_callback_ends_a_study_that_several_share(tmp_path):
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "journal")))
+    for _ in range(2):
+        study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True)
+        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6,
+                       callbacks=[optuna.study.MaxTrialsCallback(8)])
+    assert len(study.trials) == 8
+    summary, = optuna.get_all_study_summaries(storage)
+    assert (summary.study_name, summary.n_trials, summary.best_trial.value) == ("s", 8, study.best_value)
+    assert len(optuna.create_study(storage=optuna.storages.InMemoryStorage()).trials) == 0
+
+
+def test_distributions_travel_as_json_and_are_compared():
+    d = optuna.distributions
+    for one in (d.FloatDistribution(0.1, 1, log=True), d.IntDistribution(1, 9, step=2), d.CategoricalDistribution([None, "a", 1])):
+        assert d.json_to_distribution(d.distribution_to_json(one)) == one
+    assert d.json_to_distribution('{"name": "IntDistribution", "attributes": {"log": false, "step": 1, "low": 1, "high": 5}}') \
+        == d.IntUniformDistribution(1, 5)  # as Optuna writes it
+    d.check_distribution_compatibility(d.FloatDistribution(0, 1), d.FloatDistribution(0, 2))
+    with pytest.raises(ValueError, match="another kind"):
+        d.check_distribution_compatibility(d.FloatDistribution(0, 1), d.IntDistribution(0, 1))
+    with pytest.raises(ValueError, match="choices have to stay"):
+        d.check_distribution_compatibility(d.CategoricalDistribution([1]), d.CategoricalDistribution([2]))
+    with pytest.raises(ValueError, match="is no distribution"):
+        d.json_to_distribution('{"name": "Other"}')
+
+
+# Optuna 5's public names that are here, and what their functions are called with.
+OPTUNA = {
+    "": ["TrialPruned", "copy_study", "create_study", "create_trial", "delete_study", "get_all_study_names", "load_study"],
+    "study": ["MaxTrialsCallback", "Study", "StudyDirection", "StudySummary", "get_all_study_summaries"],
+    "trial": ["BaseTrial", "FixedTrial", "FrozenTrial", "Trial", "TrialState", "create_trial"],
+    "samplers": ["BaseSampler", "CmaEsSampler", "GPSampler", "GridSampler", "NSGAIISampler", "PartialFixedSampler", "QMCSampler",
+                 "RandomSampler", "TPESampler"],
+    "pruners": ["BasePruner", "HyperbandPruner", "MedianPruner", "NopPruner", "PatientPruner", "PercentilePruner",
+                "SuccessiveHalvingPruner", "ThresholdPruner"],
+    "distributions": ["BaseDistribution", "CategoricalDistribution", "FloatDistribution", "IntDistribution"],
+    "exceptions": ["DuplicatedStudyError", "OptunaError", "TrialPruned", "UpdateFinishedTrialError"],
+    "importance": ["FanovaImportanceEvaluator", "get_param_importances"],
+    "storages": ["InMemoryStorage", "JournalStorage", "RDBStorage"],
+}
+ARGUMENTS = {
+    "create_study": "storage sampler pruner study_name direction load_if_exists directions",
+    "study.Study.optimize": "func n_trials timeout n_jobs catch callbacks gc_after_trial show_progress_bar",
+    "study.Study.tell": "trial values state skip_if_finished",
+    "study.Study.enqueue_trial": "params user_attrs skip_if_exists",
+    "trial.FrozenTrial.suggest_float": "name low high step log",
+    "trial.FixedTrial.suggest_uniform": "name low high",
+    "trial.Trial.set_constraint": "key value",
+    "trial.create_trial": "state value values params distributions user_attrs system_attrs intermediate_values constraints",
+    "pruners.SuccessiveHalvingPruner": "min_resource reduction_factor min_early_stopping_rate bootstrap_count",
+    "importance.get_param_importances": "study evaluator params target normalize",
+}
+
+
+def of_ours(path):
+    found = optuna
+    for name in filter(None, path.split(".")):
+        found = getattr(found, name)
+    return found
+
+
+def test_optunas_names_are_there_with_their_arguments():
+    import inspect
+
+    for module, names in OPTUNA.items():
+        for name in names:
+            assert hasattr(of_ours(module), name), f"{module}.{name}"
+    for path, arguments in ARGUMENTS.items():
+        missing = set(arguments.split()) - set(inspect.signature(of_ours(path)).parameters)
+        assert not missing, f"{path}: {missing}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the hub. Whatever goes wrong is thrown as a Refusal: a sentence that can be shown as it is.
 import { forgetToken, token } from "./token";
-import type { Job, JobDetails, JobList, Metrics, Report, Site, Why } from "./types";
+import type { Job, JobDetails, JobList, Metrics, Report, Site, Study, StudyHead, Why } from "./types";
 
 export class Refusal extends Error {
   constructor(
@@ -77,6 +77,9 @@ export const api = {
   metrics: (id: string, attempt: number, points: number) =>
     json<Metrics>(`${jobPath(id)}/metrics${query({ attempt, points })}`),
   report: (id: string, attempt: number) => json<Report>(`${jobPath(id)}/report${query({ attempt })}`),
+  studies: async () => (await json<{ studies: StudyHead[] }>("/v1/studies")).studies,
+  study: (owner: string, name: string) =>
+    json<Study>(`/v1/studies/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`),
   sites: async () => (await json<{ sites: Site[] }>("/v1/sites")).sites,
   file: (id: string, attempt: number, name: string) =>
     request(`${jobPath(id)}/files/${name.split("/").map(encodeURIComponent).join("/")}${query({ attempt })}`),

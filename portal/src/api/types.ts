@@ -146,6 +146,30 @@ export interface Report {
   problems: string[];
 }
 
+export interface StudyTrial {
+  number: number;
+  state: string;
+  values: (number | string)[]; // "inf" and "nan" are texts
+  params: Record<string, unknown>;
+  job?: string;
+  reason?: string;
+}
+
+export interface StudyHead {
+  name: string;
+  owner: string;
+  updated: number;
+  objectives: { metric: string; direction: "minimize" | "maximize" }[];
+  counts: Record<string, number>;
+  best: StudyTrial[];
+}
+
+export interface Study extends StudyHead {
+  parameters: unknown[];
+  importance: Record<string, number>[];
+  trials: StudyTrial[];
+}
+
 export function isOver(state: State): boolean {
   return state === "finished" || state === "failed" || state === "cancelled";
 }

@@ -24,6 +24,9 @@ export function Header(props: { onHelp: () => void }) {
         <a href="/" aria-current={here(path === "/" || path.startsWith("/jobs/"))}>
           Jobs
         </a>
+        <a href="/studies" aria-current={here(path.startsWith("/studies"))}>
+          Studies
+        </a>
         <a href="/sites" aria-current={here(path === "/sites")}>
           Sites
         </a>

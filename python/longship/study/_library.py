@@ -39,6 +39,7 @@ _SIGNATURES = {
     "parameters": (ctypes.c_char_p, [_P, ctypes.c_uint64]),
     "about": (ctypes.c_char_p, [_P]),
     "best": (ctypes.c_char_p, [_P]),
+    "importance": (ctypes.c_char_p, [_P, ctypes.c_size_t]),
 }
 _USAGE = -2
 _functions: Dict[str, Any] = {}
@@ -171,3 +172,6 @@ class NativeStudy:
 
     def best(self) -> List[int]:
         return self._json(self._f["best"](self._handle))
+
+    def importance(self, objective: int) -> List[Tuple[str, float]]:
+        return [(name, share) for name, share in self._json(self._f["importance"](self._handle, objective))]

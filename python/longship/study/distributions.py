@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple, Union
+
+CategoricalChoiceType = Union[None, bool, int, float, str]
 
 
 class BaseDistribution:
@@ -38,6 +40,8 @@ class BaseDistribution:
 
 
 class FloatDistribution(BaseDistribution):
+    _kind = 0
+
     def __init__(self, low: float, high: float, log: bool = False, step: Optional[float] = None) -> None:
         self.low, self.high, self.log, self.step = float(low), float(high), log, step
 
@@ -52,6 +56,8 @@ class FloatDistribution(BaseDistribution):
 
 
 class IntDistribution(BaseDistribution):
+    _kind = 1
+
     def __init__(self, low: int, high: int, log: bool = False, step: int = 1) -> None:
         self.low, self.high, self.log, self.step = int(low), int(high), log, int(step)
 
@@ -70,6 +76,8 @@ class IntDistribution(BaseDistribution):
 
 class CategoricalDistribution(BaseDistribution):
     """Choices are None, bool, int, float or str."""
+
+    _kind = 2
 
     def __init__(self, choices: Sequence[Any]) -> None:
         self.choices = tuple(choices)
@@ -95,6 +103,55 @@ class CategoricalDistribution(BaseDistribution):
 
     def single(self) -> bool:
         return len(self.choices) == 1
+
+
+# As Optuna called them before.
+def UniformDistribution(low: float, high: float) -> FloatDistribution:
+    return FloatDistribution(low, high)
+
+
+def LogUniformDistribution(low: float, high: float) -> FloatDistribution:
+    return FloatDistribution(low, high, log=True)
+
+
+def DiscreteUniformDistribution(low: float, high: float, q: float) -> FloatDistribution:
+    return FloatDistribution(low, high, step=q)
+
+
+def IntUniformDistribution(low: int, high: int, step: int = 1) -> IntDistribution:
+    return IntDistribution(low, high, step=step)
+
+
+def IntLogUniformDistribution(low: int, high: int, step: int = 1) -> IntDistribution:
+    return IntDistribution(low, high, log=True, step=step)
+
+
+def distribution_to_json(dist: BaseDistribution) -> str:
+    name = next(kind.__name__ for kind in (FloatDistribution, IntDistribution, CategoricalDistribution)
+                if isinstance(dist, kind))
+    if isinstance(dist, CategoricalDistribution):
+        return json.dumps({"name": name, "attributes": {"choices": dist.choices}})
+    return json.dumps({"name": name, "attributes": {key: getattr(dist, key) for key in ("log", "step", "low", "high")}})
+
+
+def json_to_distribution(json_str: str) -> BaseDistribution:
+    kinds = {kind.__name__: kind for kind in (
+        FloatDistribution, IntDistribution, CategoricalDistribution, UniformDistribution, LogUniformDistribution,
+        DiscreteUniformDistribution, IntUniformDistribution, IntLogUniformDistribution)}
+    about = json.loads(json_str)
+    if not isinstance(about, dict) or about.get("name") not in kinds:
+        raise ValueError(f"{json_str} is no distribution")
+    return kinds[about["name"]](**about["attributes"])
+
+
+def check_distribution_compatibility(dist_old: BaseDistribution, dist_new: BaseDistribution) -> None:
+    """A ValueError if one name cannot stand for both in one study: ranges may change, kinds and choices may not."""
+    if dist_old._kind != dist_new._kind:
+        raise ValueError(f"{dist_old} cannot become {dist_new}: that is another kind")
+    if isinstance(dist_old, CategoricalDistribution) and dist_old != dist_new:
+        raise ValueError(f"{dist_old} cannot become {dist_new}: the choices have to stay the same")
+    if isinstance(dist_old, (FloatDistribution, IntDistribution)) and dist_old.log != dist_new.log:  # type: ignore[attr-defined]
+        raise ValueError(f"{dist_old} cannot become {dist_new}: logarithmic or not has to stay the same")
 
 
 def _from_native(about: dict) -> BaseDistribution:

@@ -12,3 +12,19 @@ class TrialPruned(OptunaError):
 
 class DuplicatedStudyError(OptunaError):
     """A study of this name is there already, and ``load_if_exists`` was not said."""
+
+
+class StorageInternalError(OptunaError):
+    """Never raised: there is no database."""
+
+
+class UpdateFinishedTrialError(OptunaError, RuntimeError):
+    """Never raised: whoever tells a trial twice gets a ValueError, as from Optuna."""
+
+
+class CLIUsageError(OptunaError):
+    """Never raised: the command line is ``longship study``."""
+
+
+class ExperimentalWarning(Warning):
+    """Never warned of."""

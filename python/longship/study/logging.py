@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging as _logging
 
 CRITICAL, ERROR, WARNING, INFO, DEBUG = (_logging.CRITICAL, _logging.ERROR, _logging.WARNING, _logging.INFO, _logging.DEBUG)
+FATAL, WARN = CRITICAL, WARNING
 _logger = _logging.getLogger("longship.study")
 
 

@@ -2,16 +2,30 @@
 """Which trials are given up early. The names are Optuna's; none is on unless it is given to the study."""
 from __future__ import annotations
 
+import math
 from typing import Any, Mapping, Optional, Union
 
 
 class BasePruner:
-    def __init__(self, name: str, options: Mapping[str, Optional[float]]) -> None:
+    """One of the library's, or one's own: a class with ``prune(study, trial)``, which is asked by ``trial.should_prune()``."""
+
+    _name = ""
+    _options: Mapping[str, float] = {}
+
+    def __init__(self, name: str = "", options: Optional[Mapping[str, Optional[float]]] = None) -> None:
         self._name = name
-        self._options = {key: value for key, value in options.items() if value is not None}
+        self._options = {key: value for key, value in (options or {}).items() if value is not None}
 
     def _option_text(self) -> str:
         return ",".join(f"{key}={float(value)!r}" for key, value in self._options.items())
+
+
+    def prune(self, study: Any, trial: Any) -> bool:
+        """Whether the library would give the trial up."""
+        return bool(study._native.should_prune(trial.number))
+
+    def _is_own(self) -> bool:
+        return type(self).prune is not BasePruner.prune
 
 
 class NopPruner(BasePruner):
@@ -56,9 +70,24 @@ class ThresholdPruner(BasePruner):
 
 
 class PatientPruner(BasePruner):
-    """Gives up what has not become better for ``patience`` reports."""
+    """Gives up what has not become better for ``patience`` reports, if the wrapped pruner, when there is one, agrees."""
 
-    def __init__(self, wrapped_pruner: Any, patience: int, min_delta: float = 0.0) -> None:
-        if wrapped_pruner is not None:
-            raise ValueError("PatientPruner judges by itself: give it None as wrapped_pruner")
-        super().__init__("patient", {"patience": patience, "delta": min_delta})
+    def __init__(self, wrapped_pruner: Optional[BasePruner], patience: int, min_delta: float = 0.0) -> None:
+        if patience < 0 or min_delta < 0:
+            raise ValueError("PatientPruner: patience and min_delta are 0 or more")
+        self._wrapped, self._patience, self._min_delta = wrapped_pruner, patience, min_delta
+        if wrapped_pruner is None:
+            super().__init__("patient", {"patience": patience, "delta": min_delta})
+        else:  # the library knows the wrapped one; patience is looked at first, here
+            super().__init__(wrapped_pruner._name, wrapped_pruner._options)
+
+    def prune(self, study: Any, trial: Any) -> bool:
+        if self._wrapped is None:
+            return super().prune(study, trial)
+        sign = -1 if study.direction.name == "MAXIMIZE" else 1
+        losses = [sign * value for _, value in sorted(trial.intermediate_values.items())]
+        before, lately = losses[:-self._patience - 1], losses[-self._patience - 1:]
+        seen = [loss for loss in before if not math.isnan(loss)]
+        if not seen or min((loss for loss in lately if not math.isnan(loss)), default=math.inf) <= min(seen) + self._min_delta:
+            return False
+        return self._wrapped.prune(study, trial)

@@ -20,6 +20,9 @@ class BaseSampler:
     def _option_text(self) -> str:
         return ",".join(f"{key}={float(value)!r}" for key, value in self._options.items())
 
+    def reseed_rng(self) -> None:
+        """Nothing is to be done: a trial's random numbers follow from the seed and its number."""
+
 
 def _ignored(sampler: str, given: Mapping[str, Any]) -> None:
     if given:
@@ -61,6 +64,18 @@ class GridSampler(BaseSampler):
         for values in self._lists.values():
             count *= len(values)
         return count if self._lists else 0
+
+    def is_exhausted(self, study: Any) -> bool:
+        """Whether every combination was tried."""
+        return bool(self._lists) and sum(trial.state.is_finished() for trial in study._fresh()) >= self._combinations()
+
+
+class PartialFixedSampler(BaseSampler):
+    """Some parameters have given values; the others are chosen by another sampler."""
+
+    def __init__(self, fixed_params: Mapping[str, Any], base_sampler: BaseSampler) -> None:
+        self.__dict__.update(base_sampler.__dict__)
+        self._fixed = dict(fixed_params)
 
 
 class TPESampler(BaseSampler):

@@ -18,7 +18,8 @@ from ._library import NativeStudy
 from .distributions import BaseDistribution, _from_native
 from .exceptions import DuplicatedStudyError, TrialPruned
 from .pruners import BasePruner, NopPruner
-from .samplers import BaseSampler, GridSampler, TPESampler
+from .samplers import BaseSampler, GridSampler, PartialFixedSampler, TPESampler
+from .storages import InMemoryStorage
 from .trial import FrozenTrial, Trial, TrialState, _time
 
 _log = logging.getLogger("longship.study")
@@ -83,6 +84,8 @@ class Study:
         """Begins a trial: one that was enqueued, or a new one."""
         if isinstance(self._sampler, GridSampler) and self._sampler._lists:
             self.enqueue_trial(self._sampler._wishes(len(self._fresh())))
+        elif isinstance(self._sampler, PartialFixedSampler):
+            self.enqueue_trial(self._sampler._fixed)
         if fixed_distributions:
             self._native.declare([self._of_distribution(name, distribution)
                                   for name, distribution in fixed_distributions.items()])
@@ -335,7 +338,7 @@ def _maximise(direction: Any, directions: Optional[Sequence[Any]]) -> List[bool]
 
 def _directory(storage: Any, name: str) -> Optional[pathlib.Path]:
     """Each study is a directory of its own below the storage."""
-    if storage is None:
+    if storage is None or isinstance(storage, InMemoryStorage):
         return None
     text = os.fspath(storage)
     if "://" in text:
@@ -383,6 +386,41 @@ def load_study(*, study_name: Optional[str], storage: Any, sampler: Optional[Bas
 
 def get_all_study_names(storage: Any) -> List[str]:
     return sorted(path.parent.name for path in pathlib.Path(storage).glob("*/writer-0"))
+
+
+class StudySummary:
+    """What there is to say of a study without opening it."""
+
+    def __init__(self, study: Study, best: bool) -> None:
+        self.study_name, self.directions = study.study_name, study.directions
+        trials = study.get_trials(deepcopy=False)
+        self.n_trials = len(trials)
+        self.user_attrs = study.user_attrs
+        self.datetime_start = min((trial.datetime_start for trial in trials if trial.datetime_start), default=None)
+        front = study.best_trials if best and len(self.directions) == 1 else []
+        self.best_trial = front[0] if front else None
+
+    @property
+    def direction(self) -> StudyDirection:
+        if len(self.directions) > 1:
+            raise RuntimeError("this study has several objectives: use directions")
+        return self.directions[0]
+
+
+def get_all_study_summaries(storage: Any, include_best_trial: bool = True) -> List[StudySummary]:
+    return [StudySummary(load_study(study_name=name, storage=storage), include_best_trial)
+            for name in get_all_study_names(storage)]
+
+
+class MaxTrialsCallback:
+    """For ``optimize``: stops when the study, by whichever process, has so many trials that ended like this."""
+
+    def __init__(self, n_trials: int, states: Optional[Container[TrialState]] = (TrialState.COMPLETE,)) -> None:
+        self._n_trials, self._states = n_trials, states
+
+    def __call__(self, study: Study, trial: FrozenTrial) -> None:
+        if len(study.get_trials(deepcopy=False, states=self._states)) >= self._n_trials:
+            study.stop()
 
 
 def delete_study(*, study_name: str, storage: Any) -> None:

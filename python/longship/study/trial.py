@@ -29,7 +29,24 @@ def _time(seconds: float) -> Optional[datetime.datetime]:
     return datetime.datetime.fromtimestamp(seconds) if seconds else None
 
 
-class FrozenTrial:
+class BaseTrial:
+    """What an objective may be called with."""
+
+    def suggest_float(self, name: str, low: float, high: float, *, step: Optional[float] = None, log: bool = False) -> float:
+        raise NotImplementedError
+
+    # As Optuna called them before.
+    def suggest_uniform(self, name: str, low: float, high: float) -> float:
+        return self.suggest_float(name, low, high)
+
+    def suggest_loguniform(self, name: str, low: float, high: float) -> float:
+        return self.suggest_float(name, low, high, log=True)
+
+    def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
+        return self.suggest_float(name, low, high, step=q)
+
+
+class FrozenTrial(BaseTrial):
     """What is known of a trial, at one moment."""
 
     def __init__(self, number: int, state: TrialState, value: Optional[float], datetime_start: Optional[datetime.datetime],
@@ -63,6 +80,10 @@ class FrozenTrial:
             return None
         return self.datetime_complete - self.datetime_start
 
+    @property
+    def relative_params(self) -> Dict[str, Any]:
+        return {}
+
     # A frozen trial can be given to an objective again: each parameter has the value that it had.
     def _suggest(self, name: str, distribution: BaseDistribution) -> Any:
         if name not in self.params:
@@ -87,6 +108,13 @@ class FrozenTrial:
     def set_user_attr(self, key: str, value: Any) -> None:
         self.user_attrs[key] = value
 
+    def set_system_attr(self, key: str, value: Any) -> None:
+        self.system_attrs[key] = value
+
+    def set_constraint(self, key: str, value: float) -> None:
+        """Above 0 the constraint is violated."""
+        self.constraints = [*self.constraints, float(value)]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FrozenTrial) and self.__dict__ == other.__dict__
 
@@ -108,7 +136,8 @@ def create_trial(*, state: TrialState = TrialState.COMPLETE, value: Optional[flo
                  values: Optional[Sequence[float]] = None, params: Optional[Dict[str, Any]] = None,
                  distributions: Optional[Dict[str, BaseDistribution]] = None,
                  user_attrs: Optional[Dict[str, Any]] = None, system_attrs: Optional[Dict[str, Any]] = None,
-                 intermediate_values: Optional[Dict[int, float]] = None) -> FrozenTrial:
+                 intermediate_values: Optional[Dict[int, float]] = None,
+                 constraints: Optional[Dict[str, float]] = None) -> FrozenTrial:
     """A trial that was carried out elsewhere, for ``study.add_trial``."""
     params, distributions = params or {}, distributions or {}
     if params.keys() != distributions.keys():
@@ -119,12 +148,14 @@ def create_trial(*, state: TrialState = TrialState.COMPLETE, value: Optional[flo
         if math.isnan(number):
             raise ValueError("NaN is no value of a trial")
     now = datetime.datetime.now()
-    return FrozenTrial(-1, state, value, now if state != TrialState.WAITING else None,
-                       now if state.is_finished() else None, params, distributions, user_attrs or {}, system_attrs or {},
-                       intermediate_values or {}, values=values)
+    trial = FrozenTrial(-1, state, value, now if state != TrialState.WAITING else None,
+                        now if state.is_finished() else None, params, distributions, user_attrs or {}, system_attrs or {},
+                        intermediate_values or {}, values=values)
+    trial.constraints = [float(violation) for violation in (constraints or {}).values()]
+    return trial
 
 
-class Trial:
+class Trial(BaseTrial):
     """A trial that is being carried out: what an objective is called with."""
 
     def __init__(self, study: "Study", number: int) -> None:
@@ -143,16 +174,6 @@ class Trial:
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
         return self._value(name, (CategoricalDistribution, tuple(choices)))
-
-    # As Optuna called them before.
-    def suggest_uniform(self, name: str, low: float, high: float) -> float:
-        return self.suggest_float(name, low, high)
-
-    def suggest_loguniform(self, name: str, low: float, high: float) -> float:
-        return self.suggest_float(name, low, high, log=True)
-
-    def suggest_discrete_uniform(self, name: str, low: float, high: float, q: float) -> float:
-        return self.suggest_float(name, low, high, step=q)
 
     def _value(self, name: str, kind: tuple) -> Any:
         parameter, distribution = self.study._parameter(name, kind)
@@ -183,6 +204,8 @@ class Trial:
 
     def should_prune(self) -> bool:
         """Whether the study's pruner would give this trial up; without a pruner never."""
+        if self.study.pruner._is_own():
+            return self.study.pruner.prune(self.study, self.study._frozen(self.number))
         return self.study._native.should_prune(self.number)
 
     def set_user_attr(self, key: str, value: Any) -> None:
@@ -195,6 +218,10 @@ class Trial:
         """Above 0 the constraint is violated."""
         self._constraints[key] = float(value)
         self.study._native.constrain(self.number, list(self._constraints.values()))
+
+    @property
+    def constraints(self) -> Dict[str, float]:
+        return dict(self._constraints)
 
     @property
     def params(self) -> Dict[str, Any]:
