@@ -40,7 +40,11 @@ def on_every_node(network, words_of):
     """One process per node; what rank 0 says."""
     ranks = [subprocess.Popen(words_of(node), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
              for node in reversed(range(network.nodes))]
-    said = [rank.communicate() for rank in ranks]
+    try:
+        said = [rank.communicate() for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
     for rank, (_, complaint) in zip(ranks, said):
         if rank.returncode != 0:
             sys.exit(f"{' '.join(rank.args)}\n{complaint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ._operation import Operation
 
@@ -60,8 +60,10 @@ _SIGNATURES = {
     "longship_process_set_size": (ctypes.c_int, [ctypes.c_int]),
     "longship_process_set_rank": (ctypes.c_int, [ctypes.c_int]),
     "longship_process_set_ranks": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(ctypes.c_int)]),
+    "longship_nccl_open": (ctypes.c_int, [ctypes.c_int]),
     "longship_memory_new": (ctypes.c_void_p, [ctypes.c_size_t]),
     "longship_memory_free": (ctypes.c_int, [ctypes.c_void_p]),
+    "longship_nan_count": (ctypes.c_int64, []),
     "longship_cross_rank": (ctypes.c_int, []),
     "longship_cross_size": (ctypes.c_int, []),
     "longship_checkpoint_wanted": (ctypes.c_uint32, []),
@@ -104,19 +106,19 @@ class Library:
             self._functions = loaded
         return self._functions
 
-    def _checked(self, code: int) -> int:
+    def checked(self, code: int) -> int:
         if code < 0:
             raise LongshipError(self._c.longship_last_error().decode("utf-8", "replace"))
         return code
 
     def init(self) -> None:
-        self._checked(self._c.longship_init())
+        self.checked(self._c.longship_init())
         self._recording = None
 
     def shutdown(self) -> None:
         self._recording = None
         if self._functions is not None:
-            self._checked(self._c.longship_shutdown())
+            self.checked(self._c.longship_shutdown())
 
     @property
     def recording(self) -> bool:
@@ -129,68 +131,81 @@ class Library:
         return self._functions is not None and self._c.longship_initialized() == 1
 
     def rank(self) -> int:
-        return self._checked(self._c.longship_rank())
+        return self.checked(self._c.longship_rank())
 
     def size(self) -> int:
-        return self._checked(self._c.longship_size())
+        return self.checked(self._c.longship_size())
 
     def local_rank(self) -> int:
-        return self._checked(self._c.longship_local_rank())
+        return self.checked(self._c.longship_local_rank())
 
     def local_size(self) -> int:
-        return self._checked(self._c.longship_local_size())
+        return self.checked(self._c.longship_local_size())
 
     def cross_rank(self) -> int:
-        return self._checked(self._function("longship_cross_rank")())
+        return self.checked(self._function("longship_cross_rank")())
 
     def cross_size(self) -> int:
-        return self._checked(self._function("longship_cross_size")())
+        return self.checked(self._function("longship_cross_size")())
 
     def begin(self, kind: int, name: str, **fields: Any) -> int:
         """Begins an operation (``_operation.py`` has the fields) and returns its handle."""
-        return self._checked(self._c.longship_begin(ctypes.byref(Operation.of(kind, name, **fields))))
+        return self.checked(self._c.longship_begin(ctypes.byref(Operation.of(kind, name, **fields))))
 
     def run(self, kind: int, name: str, **fields: Any) -> None:
         """Begins and waits: quicker, for kinds whose result is in place."""
-        self._checked(self._c.longship_run(ctypes.byref(Operation.of(kind, name, **fields))))
+        self.checked(self._c.longship_run(ctypes.byref(Operation.of(kind, name, **fields))))
+
+    @property
+    def bare_run(self) -> Callable[[Any], int]:
+        """``run`` for an operation that was made before, as ``ctypes.byref`` of it; :meth:`checked` understands what it
+        returns. Its types are not declared: they would be looked at in each call, which takes as long as the call."""
+        return self._c["longship_run"]
 
     def allreduce(self, name: str, address: int, count: int, kind: int, op: int) -> None:
-        self._checked(self._c.longship_allreduce(name.encode(), address, count, kind, op))
+        self.checked(self._c.longship_allreduce(name.encode(), address, count, kind, op))
 
     def broadcast(self, name: str, address: int, count: int, kind: int, root: int) -> None:
-        self._checked(self._c.longship_broadcast(name.encode(), address, count, kind, root))
+        self.checked(self._c.longship_broadcast(name.encode(), address, count, kind, root))
 
     def barrier(self, name: str) -> None:
-        self._checked(self._c.longship_barrier(name.encode()))
+        self.checked(self._c.longship_barrier(name.encode()))
 
     def poll(self, handle: int) -> bool:
-        return self._checked(self._c.longship_poll(handle)) == 1
+        return self.checked(self._c.longship_poll(handle)) == 1
 
     def wait(self, handle: int) -> None:
-        self._checked(self._c.longship_wait(handle))
+        self.checked(self._c.longship_wait(handle))
 
     def gathered_counts(self, handle: int, ranks: int) -> List[int]:
         counts = (ctypes.c_uint64 * ranks)()
-        self._checked(self._c.longship_gathered_counts(handle, counts))
+        self.checked(self._c.longship_gathered_counts(handle, counts))
         return list(counts)
 
     def gathered(self, handle: int, address: int, size: int) -> None:
-        self._checked(self._c.longship_gathered(handle, address, size))
+        self.checked(self._c.longship_gathered(handle, address, size))
 
     def joined(self, handle: int) -> int:
-        return self._checked(self._function("longship_joined")(handle))
+        return self.checked(self._function("longship_joined")(handle))
 
     def process_set_add(self, ranks: Sequence[int]) -> int:
         array = (ctypes.c_int * len(ranks))(*ranks)
-        return self._checked(self._function("longship_process_set_add")(array, len(ranks)))
+        return self.checked(self._function("longship_process_set_add")(array, len(ranks)))
 
     def process_set_remove(self, number: int) -> None:
-        self._checked(self._function("longship_process_set_remove")(number))
+        self.checked(self._function("longship_process_set_remove")(number))
 
     def process_set_ranks(self, number: int) -> List[int]:
-        ranks = (ctypes.c_int * self._checked(self._function("longship_process_set_size")(number)))()
-        self._checked(self._c.longship_process_set_ranks(number, ranks))
+        ranks = (ctypes.c_int * self.checked(self._function("longship_process_set_size")(number)))()
+        self.checked(self._c.longship_process_set_ranks(number, ranks))
         return list(ranks)
+
+    def nccl_open(self, process_set: int) -> None:
+        """The ranks of a set meet in NCCL, for tensors in GPUs' memory. By all of them."""
+        self.checked(self._function("longship_nccl_open")(process_set))
+
+    def nan_count(self) -> int:
+        return self.checked(self._function("longship_nan_count")())
 
     def memory_new(self, size: int) -> Optional[int]:
         """The address of memory that the ranks of this node share, or None if there is no room for it."""
@@ -215,13 +230,13 @@ class Library:
         return self._c.longship_now()
 
     def span(self, activity: int, name: str, begin: int, end: int) -> None:
-        self._checked(self._c.longship_span(activity, name.encode(), begin, end))
+        self.checked(self._c.longship_span(activity, name.encode(), begin, end))
 
     def metrics(self, step: int, total: int, values: Mapping[str, float]) -> None:
         numbers: Dict[str, float] = {name: float(value) for name, value in values.items()}
         names = (ctypes.c_char_p * len(numbers))(*(name.encode() for name in numbers))
         doubles = (ctypes.c_double * len(numbers))(*numbers.values())
-        self._checked(self._c.longship_metrics(step, total, names, doubles, len(numbers)))
+        self.checked(self._c.longship_metrics(step, total, names, doubles, len(numbers)))
 
 
 library = Library()

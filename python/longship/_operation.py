@@ -29,6 +29,10 @@ class Operation(ctypes.Structure):
         ("row", ctypes.c_size_t),
         ("prescale", ctypes.c_double),
         ("postscale", ctypes.c_double),
+        ("wire", ctypes.c_int),
+        ("device", ctypes.c_int),
+        ("stream", ctypes.c_void_p),
+        ("output", ctypes.c_void_p),
     ]
 
     @classmethod
@@ -48,6 +52,10 @@ class Operation(ctypes.Structure):
         row: int = 0,
         prescale: float = 1.0,
         postscale: float = 1.0,
+        wire: int = 0,
+        device: int = 0,
+        stream: int = 0,
+        output: int = 0,
     ) -> "Operation":
         return cls(
             ctypes.sizeof(cls),
@@ -65,4 +73,8 @@ class Operation(ctypes.Structure):
             row,
             prescale,
             postscale,
+            wire,
+            device,
+            stream,
+            output,
         )

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,15 +63,21 @@ bool asks_for(std::string_view list, std::string_view word) {
   return false;
 }
 
+std::optional<Duration> seconds_in(const char* variable, double least) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return {};
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(seconds >= least && seconds < 1e6))
+    throw Error(Failure::usage, "{}={}: not a number of seconds", variable, text);
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
 Engine::Options options_from_environment() {
   Engine::Options options;
-  if (const char* const text = std::getenv("LONGSHIP_PATIENCE")) {
-    char* end = nullptr;
-    const double seconds = std::strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds > 0 && seconds < 1e6))
-      throw Error(Failure::usage, "LONGSHIP_PATIENCE={}: not a number of seconds", text);
-    options.limits.patience = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  }
+  if (const auto patience = seconds_in("LONGSHIP_PATIENCE", 1e-6)) options.limits.patience = *patience;
+  for (const char* const name : {"HOROVOD_STALL_CHECK_TIME_SECONDS", "LONGSHIP_STALL_WARNING"})
+    if (const auto warning = seconds_in(name, 0)) options.limits.warning = *warning;
   options.log = say;
   if (const char* const wanted = std::getenv("LONGSHIP_LOG"); wanted != nullptr && asks_for(wanted, "tune"))
     options.log_tune = say;

@@ -89,6 +89,11 @@ LONGSHIP_API int longship_process_set_rank(
     int set); /* this rank's place in it; LONGSHIP_USAGE if it has none */
 LONGSHIP_API int longship_process_set_ranks(int set, int* ranks);
 
+/* Before tensors in GPUs' memory are reduced: by all ranks of a set (0: the world), each with its GPU as the
+ * calling thread's current device. Needs NCCL 2.10 or later: libnccl.so.2, or the file LONGSHIP_NCCL names.
+ */
+LONGSHIP_API int longship_nccl_open(int process_set);
+
 /* An operation of all ranks, or of those of a process set. Set all to zero and the scales to 1, then what
  * applies. */
 struct longship_operation {
@@ -104,6 +109,17 @@ struct longship_operation {
   const uint64_t* splits;     /* all-to-all: elements for each rank of the set; NULL: equal parts */
   size_t row;                 /* reduce-scatter: elements that stay together; 0 is 1 */
   double prescale, postscale; /* all-reduce, reduce-scatter: multiplied before and after */
+  /* All-reduce, reduce-scatter of LONGSHIP_F32: LONGSHIP_F16 or LONGSHIP_BF16 is what travels between nodes.
+   * Sums are made in 32 bits; what stays in the memory of a node stays as it is. 0: nothing is rounded. */
+  int wire;
+  /* 1: data and output are in the memory of this rank's GPU, and NCCL does the work in `stream`, a
+   * cudaStream_t; after longship_nccl_open. The wait is then over when the work is in the stream: what is put
+   * there afterwards comes after it. Without scales, wire, Adasum, or ranks that have joined. */
+  int device;
+  void* stream;
+  /* On a device, of all-gather, reduce-scatter and all-to-all (equal parts): where the result goes, instead
+   * of longship_gathered, which is then called for 0 bytes. */
+  void* output;
 };
 /* Begins it: a handle (positive), or a negative code. The struct and what it points to may go, except data.
  */

@@ -78,6 +78,9 @@ LONGSHIP_API const char* longship_study_parameters(longship_study* study, uint64
 LONGSHIP_API const char* longship_study_about(longship_study* study);
 /* The numbers of the best trials as a JSON list: one, or the Pareto front. */
 LONGSHIP_API const char* longship_study_best(longship_study* study);
+/* How much of an objective's variation each parameter explains: [["lr", 0.75], …], largest first; they sum
+ * to 1. Empty if nothing can be said. */
+LONGSHIP_API const char* longship_study_importance(longship_study* study, size_t objective);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations across ranks, from the C struct to the engine's request and back.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -18,7 +19,7 @@ std::mutex results_mutex;
 std::map<Handle, Result> results;
 
 // A caller compiled against an older header knows fewer fields: the rest are as if it had said nothing.
-constexpr size_t first_version = sizeof(longship_operation);
+constexpr size_t first_version = offsetof(longship_operation, wire);
 
 longship_operation plain(int kind, const char* name, void* data, size_t count, int type) {
   longship_operation operation{};
@@ -40,6 +41,11 @@ longship_operation whole(const longship_operation* given) {
   return operation;
 }
 
+Type wire_type(const longship_operation& operation) {
+  if (operation.wire == 0) return Type::f32;  // all as it is
+  return static_cast<Type>(number_below(operation.wire, type_count, "type for the wire"));
+}
+
 Request request(const longship_operation& operation) {
   const bool joins = operation.kind == LONGSHIP_JOIN;  // matched by what it is
   if (operation.name == nullptr && !joins) throw Error(Failure::usage, "an operation needs a name");
@@ -58,6 +64,10 @@ Request request(const longship_operation& operation) {
   asked.what.prescale = operation.prescale;
   asked.what.postscale = operation.postscale;
   asked.what.row = std::max<size_t>(operation.row, 1);
+  asked.what.wire = wire_type(operation);
+  asked.what.device = operation.device != 0;
+  asked.stream = operation.stream;
+  asked.output = static_cast<std::byte*>(operation.output);
   if (asked.what.kind == Kind::alltoall && operation.splits != nullptr)
     asked.splits.assign(operation.splits, operation.splits + ranks_of_set(operation.process_set).size());
   asked.data = static_cast<std::byte*>(operation.data);

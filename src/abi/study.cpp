@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "longship_study.h"
 #include "study/describe.h"
+#include "study/importance.h"
 #include "study/pareto.h"
 #include "study/study.h"
 
@@ -285,5 +286,14 @@ const char* longship_study_best(longship_study* handle) {
   return with(handle, [](search::Study& study) -> const char* {
     return as_list(search::best_trials(study.history()),
                    [](auto number) { answer += std::to_string(number); });
+  });
+}
+
+const char* longship_study_importance(longship_study* handle, size_t objective) {
+  return with(handle, [&](search::Study& study) -> const char* {
+    if (objective >= study.history().objectives())
+      throw Error(Failure::usage, "the study has no objective {}", objective);
+    return as_list(search::importance(study.history(), objective),
+                   [](const auto& share) { search::describe(share, answer); });
   });
 }

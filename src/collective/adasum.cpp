@@ -6,8 +6,8 @@
 //
 // Ranks at distance 1, 2, 4, … exchange halves of what they hold, so that after each round the ranks of a
 // block hold the parts of one vector. The products are of whole vectors, so a block adds up its parts of
-// them. Then the way back, exchanging finished halves. For other rank counts than powers of two see fold() in
-// layout.h: the folded ranks combine with their neighbours first.
+// them. Then the way back, exchanging finished halves. For other rank counts than powers of two see folded.h.
+#include "folded.h"
 #include "layout.h"
 #include "numbers.h"
 #include "schedules.h"
@@ -41,32 +41,11 @@ Schedule add_up(Transport& transport, Tag tag, int position, int block, Products
   }
 }
 
-}  // namespace
-
-Schedule adasum_allreduce(Transport& transport, Tag tag, Values values) {
+Schedule adasum_among_active(Transport& transport, Tag tag, Values values, Folding folding) {
   const int size = transport.size();
-  const Folding folding = fold(transport.rank(), size);
-  const Range whole = {0, values.count};
-  std::vector<std::byte> incoming(bytes_of(values, whole).size());
-
-  if (folding.folded) {
-    Completion sent, received;
-    transport.send(folding.partner, tag, bytes_of(values, whole), sent);
-    while (!sent.done) co_await pause;
-    transport.receive(folding.partner, tag, bytes_of(values, whole), received);
-    while (!received.done) co_await pause;
-    co_return;
-  }
-  if (folding.has_partner) {
-    Completion received;
-    transport.receive(folding.partner, tag, incoming, received);
-    while (!received.done) co_await pause;
-    combine_parts(values, whole, incoming.data(),
-                  products(values.type, values.data, incoming.data(), values.count));
-  }
-
+  std::vector<std::byte> incoming(bytes_of(values).size());
   std::vector<Halves> steps;
-  Range held = whole;
+  Range held = {0, values.count};
   for (int bit = 1; bit < folding.active; bit *= 2) {
     const Halves halves = halve(held, folding.position, bit);
     const int peer = rank_at(folding.position ^ bit, size);
@@ -94,11 +73,18 @@ Schedule adasum_allreduce(Transport& transport, Tag tag, Values values) {
     transport.receive(peer, tag, bytes_of(values, halves.given), received);
     while (!sent.done || !received.done) co_await pause;
   }
-  if (folding.has_partner) {
-    Completion sent;
-    transport.send(folding.partner, tag, bytes_of(values, whole), sent);
-    while (!sent.done) co_await pause;
-  }
+}
+
+}  // namespace
+
+Schedule adasum_allreduce(Transport& transport, Tag tag, Values values) {
+  const auto take_in = [values](const std::byte* other) {
+    combine_parts(values, {0, values.count}, other, products(values.type, values.data, other, values.count));
+  };
+  const auto among = [&transport, tag, values](const Folding& folding) {
+    return adasum_among_active(transport, tag, values, folding);
+  };
+  return folded_allreduce(transport, tag, values, take_in, among);
 }
 
 }  // namespace longship::collective

@@ -117,6 +117,14 @@ std::optional<Instant> Agreement::deadline() const {
   return earliest;
 }
 
+std::vector<std::string> Agreement::warnings(Instant now) {
+  std::vector<std::string> all;
+  for (auto& [number, set] : sets_)
+    for (auto& sentence : set.warnings(now))
+      all.push_back(number == 0 ? std::move(sentence) : fmt::format("process set {}: {}", number, sentence));
+  return all;
+}
+
 std::vector<int> Agreement::concerned(const Decision& decision) const {
   if (!decision.error.empty() && !decision.names.empty()) return {decision.to.begin(), decision.to.end()};
   const auto found = sets_.find(decision.set);

@@ -31,6 +31,7 @@ class Agreement {
   // nothing that rank 0 has a part in, but errors.
   [[nodiscard]] std::optional<Decision> next(Instant now, bool room);
   [[nodiscard]] std::optional<Instant> deadline() const;
+  [[nodiscard]] std::vector<std::string> warnings(Instant now);  // for people: see Coordinator
   [[nodiscard]] std::vector<int> concerned(const Decision& decision) const;
 
  private:

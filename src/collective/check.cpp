@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "device_group.h"
 
 namespace longship::collective {
 namespace {
@@ -20,6 +21,10 @@ void check_reduction(const Announcement& what) {
   if (what.op == Op::adasum && (what.kind != Kind::allreduce || !is_floating(what.type)))
     throw Error(Failure::usage, "\"{}\": Adasum is for all-reduces of floating types, not for {}", what.name,
                 described(what));
+  if (what.is_narrowed() && (what.type != Type::f32 || (what.wire != Type::f16 && what.wire != Type::bf16) ||
+                             what.op == Op::adasum))
+    throw Error(Failure::usage, "\"{}\": only f32 can be sent as f16 or bf16, and not for Adasum: {}",
+                what.name, described(what));
   if (what.type == Type::boolean && what.op == Op::average)
     throw Error(Failure::usage, "\"{}\": booleans have no average; sum is \"or\", product is \"and\"",
                 what.name);
@@ -28,6 +33,22 @@ void check_reduction(const Announcement& what) {
   if (what.row == 0 || what.count % what.row != 0)
     throw Error(Failure::usage, "\"{}\": {} elements are not whole rows of {}", what.name, what.count,
                 what.row);
+}
+
+// What NCCL does not do, and what we would have to do in a GPU's memory.
+void check_device(const Request& request) {
+  const Announcement& what = request.what;
+  const bool reduces = what.kind == Kind::allreduce || what.kind == Kind::reducescatter;
+  const auto refuse = [&](const char* why) {
+    throw Error(Failure::usage, "\"{}\", {}: {}", what.name, described(what), why);
+  };
+  if (reduces && !device_can_reduce(what.type, what.op)) refuse("GPUs have no such reduction");
+  if (what.prescale != 1 || what.postscale != 1) refuse("scale it before and after, in the stream");
+  if (what.is_narrowed()) refuse("on GPUs, what is to be sent as 16 bits has to be 16 bits");
+  if (!request.splits.empty()) refuse("between GPUs all-to-all has equal parts");
+  const bool has_output =
+      what.kind == Kind::allgather || what.kind == Kind::alltoall || what.kind == Kind::reducescatter;
+  if (has_output && request.output == nullptr) refuse("no output");
 }
 
 void check_members(const std::vector<int>& members, int world_size) {
@@ -53,7 +74,12 @@ void check(const Request& request, int world_size) {
   if (what.kind == Kind::broadcast && (what.root < 0 || what.root >= world_size))
     throw Error(Failure::usage, "broadcast of \"{}\" from rank {}: there are only {}", what.name, what.root,
                 world_size);
-  if (what.kind == Kind::allreduce || what.kind == Kind::reducescatter) check_reduction(what);
+  if (what.kind == Kind::allreduce || what.kind == Kind::reducescatter)
+    check_reduction(what);
+  else if (what.is_narrowed())
+    throw Error(Failure::usage, "\"{}\": only reductions can be sent as {}, not {}", what.name,
+                name_of(what.wire), described(what));
+  if (what.device) check_device(request);
   if (what.kind == Kind::add_set) check_members(what.members, world_size);
   if (what.kind == Kind::join && what.set != 0)
     throw Error(Failure::usage, "all ranks join, not those of a process set");
@@ -65,6 +91,12 @@ std::string why_not_in(const Circle& circle, const Request& request) {
       !std::binary_search(circle.ranks.begin(), circle.ranks.end(), what.root))
     return fmt::format("broadcast of \"{}\" from rank {}, which does not belong to process set {}", what.name,
                        what.root, what.set);
+  if (what.device && circle.device == nullptr)
+    return fmt::format("\"{}\" is on GPUs: call longship_nccl_open for process set {} first", what.name,
+                       what.set);
+  if (what.device && what.kind == Kind::reducescatter && what.count / what.row % circle.ranks.size() != 0)
+    return fmt::format("reduce-scatter of \"{}\": {} elements are not {} equal parts, as GPUs need them",
+                       what.name, what.count, circle.ranks.size());
   if (what.kind != Kind::alltoall) return {};
   if (request.splits.empty()) {
     if (what.count % circle.ranks.size() == 0) return {};

@@ -24,6 +24,7 @@ void Coordinator::announce(int rank, const Announcement& announcement, Instant n
   if (is_new)
     waiting = {announcement, now, std::vector<char>(size), std::vector<std::uint64_t>(size),
                static_cast<int>(size) - joined_count_};
+  if (is_new && !warn_at_ && limits_.warning > Duration::zero()) warn_at_ = warning_due(waiting);
   const std::size_t place = position(rank);
   waiting.announced[place] = 1;
   waiting.counts[place] = announcement.count;
@@ -78,7 +79,8 @@ std::optional<Decision> Coordinator::next(Instant now, bool room) {
 
 std::optional<Instant> Coordinator::deadline() const {
   if (waiting_.empty()) return {};
-  return oldest_ + std::chrono::duration_cast<Instant::duration>(limits_.patience);
+  const Instant end = oldest_ + std::chrono::duration_cast<Instant::duration>(limits_.patience);
+  return warn_at_ ? std::min(end, *warn_at_) : end;
 }
 
 std::optional<std::vector<int>> Coordinator::missing(const std::string& name) const {
@@ -117,6 +119,9 @@ void Coordinator::settle(Entry entry) {
     return fail(entry,
                 fmt::format("broadcast of \"{}\" from rank {}, which has joined", first.name, first.root));
   if (entry->second.missing > 0) return check_leavers(entry);
+  if (first.device && joined_count_ > 0)
+    return fail(entry,
+                fmt::format("\"{}\" is on GPUs, where a rank that has joined cannot take part", first.name));
   if (first.group.empty()) return make_ready(entry);
   auto& ready = groups_.at(first.group).ready;
   ready.push_back(first.name);
@@ -212,23 +217,63 @@ void Coordinator::check_patience(Instant now) {
                            the_ranks(missing(waiting))));
 }
 
+Instant Coordinator::warning_due(const Waiting& waiting) const {
+  return waiting.since + std::chrono::duration_cast<Instant::duration>(limits_.warning);
+}
+
+// One sentence for all that wait for the same ranks: a step that stands still may have thousands of tensors.
+std::vector<std::string> Coordinator::warnings(Instant now) {
+  if (!warn_at_ || now < *warn_at_) return {};
+  warn_at_.reset();
+  struct Stall {
+    const Waiting* oldest;
+    int count = 0;
+  };
+  std::map<std::vector<int>, Stall> stalls;  // by the ranks that are waited for
+  for (auto& [name, waiting] : waiting_) {
+    if (waiting.warned) continue;
+    const Instant due = warning_due(waiting);
+    if (now < due) {
+      warn_at_ = std::min(warn_at_.value_or(due), due);
+      continue;
+    }
+    waiting.warned = true;
+    Stall& stall = stalls.try_emplace(missing(waiting), Stall{&waiting}).first->second;
+    ++stall.count;
+    if (waiting.since < stall.oldest->since) stall.oldest = &waiting;
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [absent, stall] : stalls) {
+    auto present = ranks_with(stall.oldest->announced, true);
+    std::erase_if(present, [&](int rank) { return std::binary_search(absent.begin(), absent.end(), rank); });
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - stall.oldest->since).count();
+    const std::string more = stall.count > 1 ? fmt::format(" and {} more have", stall.count - 1) : " has";
+    sentences.push_back(fmt::format("\"{}\"{} waited {} s for {}, announced by {}", stall.oldest->first.name,
+                                    more, seconds, the_ranks(absent),
+                                    present.empty() ? "nobody in full" : the_ranks(present)));
+  }
+  return sentences;
+}
+
 // From the oldest ready one on, all-reduces like it, in the order in which they became ready.
 Decision Coordinator::batch() {
   const Announcement like = ready_.front().first;
   Decision decision;
   if (like.kind == Kind::allgather || like.kind == Kind::join) decision.counts = ready_.front().counts;
   const bool fuses = like.kind == Kind::allreduce && like.op != Op::adasum;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, wire_bytes = 0;
   std::size_t message = 0;
   bool needs_details = false;
   while (!ready_.empty()) {
     const Waiting& candidate = ready_.front();
     const Announcement& what = candidate.first;
-    const bool fits = fuses && what.kind == like.kind && what.type == like.type && what.op == like.op &&
-                      what.prescale == like.prescale && what.postscale == like.postscale &&
-                      bytes + what.bytes() <= limits_.fusion_bytes && message < longest_message / 4;
+    const bool fits = fuses && what.kind == like.kind && what.type == like.type && what.wire == like.wire &&
+                      what.device == like.device && what.op == like.op && what.prescale == like.prescale &&
+                      what.postscale == like.postscale && bytes + what.bytes() <= limits_.fusion_bytes &&
+                      message < longest_message / 4;
     if (!decision.names.empty() && !fits) break;
     bytes += what.bytes();
+    wire_bytes += what.wire_bytes();
     message += what.name.size() + what.group.size() + sizeof(Announcement);
     decision.names.push_back(what.name);
     const bool all_here = std::all_of(candidate.announced.begin(), candidate.announced.end(),
@@ -237,7 +282,7 @@ Decision Coordinator::batch() {
     decision.details.push_back(std::move(ready_.front().first));
     ready_.pop_front();
   }
-  if (like.kind == Kind::allreduce && like.op != Op::adasum) decision.bytes = bytes;
+  if (fuses && !like.device) decision.bytes = wire_bytes;
   if (!needs_details) decision.details.clear();
   return decision;
 }

@@ -27,6 +27,7 @@ class Coordinator {
   struct Limits {
     std::size_t fusion_bytes = std::size_t{64} << 20;  // a batch ends here
     Duration patience = std::chrono::minutes(5);       // from the first announcement of a tensor to the last
+    Duration warning = std::chrono::minutes(1);        // after so much of it people are told; 0: never
     // Ranks that wait for each other do so for this long before it is called a standstill: others may come to
     // the same conclusion meanwhile.
     Duration standstill = std::chrono::milliseconds(150);
@@ -44,6 +45,9 @@ class Coordinator {
   // When next() may have something to say although nothing was announced: not after the end of the patience.
   [[nodiscard]] std::optional<Instant> deadline() const;
 
+  // What has begun to wait for too long since this was last asked: whose turn it is, and who has come.
+  [[nodiscard]] std::vector<std::string> warnings(Instant now);
+
   // Whom an operation waits for; none if it was not announced or is decided.
   [[nodiscard]] std::optional<std::vector<int>> missing(const std::string& name) const;
   [[nodiscard]] std::vector<int> announced(const std::string& name) const;
@@ -60,6 +64,7 @@ class Coordinator {
     std::vector<char> announced;        // by position in members_
     std::vector<std::uint64_t> counts;  // likewise
     int missing = 0;
+    bool warned = false;
   };
   using Entry = std::map<std::string, Waiting>::iterator;
 
@@ -94,6 +99,7 @@ class Coordinator {
   void count_in_group(int rank, const Announcement& announcement);
   void check_leavers(Entry entry);
   void check_patience(Instant now);
+  [[nodiscard]] Instant warning_due(const Waiting& waiting) const;
   Decision batch();
 
   std::vector<int> members_;
@@ -107,6 +113,7 @@ class Coordinator {
   std::vector<int> left_;
   std::vector<char> joined_;  // by position
   int joined_count_ = 0;
+  std::optional<Instant> warn_at_;  // nothing is to be told before
   Instant oldest_{};  // nothing in waiting_ is older; looked up again only when this would be too old
 };
 

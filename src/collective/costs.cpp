@@ -26,8 +26,11 @@ double halving_doubling(double bytes, int ranks, const Field& on) {
   const bool folds = !std::has_single_bit(static_cast<unsigned>(ranks));
   const double share = (on.ranks - 1) / on.ranks;
   const double moved = bytes * share * (2 * on.link.per_byte * on.sharing + on.reduce);
+  const double whole = on.link.latency + bytes * (on.link.per_byte * on.sharing + on.reduce);
   const double folding = 2 * (on.link.latency + bytes * on.link.per_byte * on.sharing) + bytes * on.reduce;
-  return 2 * (rounds(ranks) - (folds ? 1 : 0)) * on.link.latency + moved + (folds ? folding : 0);
+  const double steps = rounds(ranks) - (folds ? 1 : 0);
+  const bool small = bytes <= static_cast<double>(exchanged_whole_up_to);
+  return (small ? steps * whole : 2 * steps * on.link.latency + moved) + (folds ? folding : 0);
 }
 
 // Neighbours are on the same node where they can be, so one rank at a time uses the node's link. It goes in

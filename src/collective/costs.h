@@ -36,6 +36,9 @@ struct Costs {
   double reduce_per_byte = 1 / 6e9;
 };
 
+// Halving and doubling: up to here another message costs more than to send and reduce all of it.
+inline constexpr std::size_t exchanged_whole_up_to = 4 * 1024;
+
 // The ways that can be gone at all.
 [[nodiscard]] std::vector<Way> ways(const Layout& layout);
 

@@ -15,6 +15,8 @@ Announcement essence(const Announcement& one) {
   Announcement same;
   same.kind = one.kind;
   same.type = one.type;
+  same.wire = one.wire;
+  same.device = one.device;
   same.name = one.name;
   same.group = one.group;
   same.group_size = one.group_size;

@@ -45,12 +45,18 @@ bool Direct::advance() {
   return in_place_ ? in_place_->advance() : staged_->advance();
 }
 
-Schedule direct_allreduce(Segment& segment, Pieces pieces, Op op) {
+bool Direct::found_nan() const {
+  if (pieces_.empty()) return false;
+  return in_place_ ? in_place_->found_nan() : staged_->found_nan();
+}
+
+Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan) {
   if (pieces.empty()) co_return;
-  Direct direct(segment.lane(Lane::engine), std::move(pieces), op);
+  Direct direct(lane, std::move(pieces), op);
   direct.post();
   while (!direct.all_posted()) co_await pause;
   while (!direct.advance()) co_await pause;
+  if (found_nan != nullptr) *found_nan = direct.found_nan();
 }
 
 }  // namespace longship::collective

@@ -20,6 +20,7 @@ class Direct {
   [[nodiscard]] bool all_posted();  // for those who have no other way to know
   // As far as it goes now; true when all is done.
   bool advance();
+  [[nodiscard]] bool found_nan() const;  // in the result; then
 
  private:
   Lane lane_;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "numbers.h"
 #include "relax.h"
 
 namespace longship::collective {
@@ -17,7 +16,7 @@ namespace {
 // engine takes about 0.1 µs.
 constexpr unsigned caller_spins = 2000;
 // Another rank may have been put on this core, whatever the launcher says.
-constexpr unsigned rounds_before_yield = 20;
+constexpr unsigned rounds_before_yield = 3;
 // The background thread shares its core with the training: it spins only a little, and only within an
 // operation.
 constexpr unsigned background_spins = 200;
@@ -36,7 +35,7 @@ Instant now() {
 // What the word in shared memory can say; all else, and what is refused, is for the engine.
 bool may_take_shortcut(const Announcement& what) {
   const bool is_plain = what.set == 0 && what.group.empty() && what.prescale == 1 && what.postscale == 1 &&
-                        what.op != Op::adasum && what.type != Type::boolean;
+                        what.op != Op::adasum && what.type != Type::boolean && !what.device;
   return (what.kind == Kind::allreduce || what.kind == Kind::barrier) && is_plain && !what.name.empty() &&
          what.name.size() <= longest_name;
 }
@@ -114,20 +113,17 @@ bool Driver::finished(Handle handle) {
 }
 
 Result Driver::run(Request request) {
-  if (shortcut_ != nullptr && may_take_shortcut(request.what) && shortcut_->run(request.what, request.data)) {
-    note_nan(request);
-    return {};
+  if (shortcut_ != nullptr && may_take_shortcut(request.what)) {
+    const auto outcome = shortcut_->run(request.what, request.data);
+    if (outcome == Shortcut::Outcome::done_with_nan) note_nan(request.what.name);
+    if (outcome != Shortcut::Outcome::not_done) return {};
   }
   return wait(engine_.submit(std::move(request), now()));
 }
 
-void Driver::note_nan(const Request& request) {
-  const Announcement& what = request.what;
-  if (what.kind != Kind::allreduce ||
-      count_nan(what.type, request.data, static_cast<std::size_t>(what.count)) == 0)
-    return;
+void Driver::note_nan(const std::string& name) {
   const std::lock_guard seat(seat_);
-  engine_.note_nan(what.name);
+  engine_.note_nan(name);
 }
 
 Result Driver::wait(Handle handle) {
@@ -182,6 +178,11 @@ std::uint64_t Driver::reductions_with_nan() {
 std::string Driver::schedules() {
   const std::lock_guard seat(seat_);
   return engine_.schedules();
+}
+
+void Driver::use_device(int set, std::shared_ptr<DeviceGroup> device) {
+  const std::lock_guard seat(seat_);
+  engine_.use_device(set, std::move(device));
 }
 
 void Driver::leave(Duration patience) {

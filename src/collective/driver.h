@@ -40,6 +40,8 @@ class Driver {
   [[nodiscard]] std::uint64_t reductions_with_nan();
   [[nodiscard]] std::string schedules();
 
+  void use_device(int set, std::shared_ptr<DeviceGroup> device);  // see Engine
+
   // Says goodbye and waits until what was sent is on its way, or the time is over.
   void leave(Duration patience);
 
@@ -52,7 +54,7 @@ class Driver {
 
   void background();
   void sit_until_finished(Handle handle, std::unique_lock<std::mutex>& seat);
-  void note_nan(const Request& request);
+  void note_nan(const std::string& name);
   void remember_this_thread();
   void tell_if_all_wait();
   bool step();

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "check.h"
+#include "device_group.h"
 
 namespace longship::collective {
 namespace {
@@ -16,7 +18,7 @@ constexpr std::size_t decided_ahead = 2;
 
 }  // namespace
 
-Engine::Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer)
+Engine::Engine(Transport& transport, Options options, record::Writer* writer)
     : transport_(transport),
       options_(std::move(options)),
       writer_(writer),
@@ -26,9 +28,8 @@ Engine::Engine(Transport& transport, Segment* segment, Options options, record::
   world.ranks.resize(static_cast<std::size_t>(transport_.size()));
   std::iota(world.ranks.begin(), world.ranks.end(), 0);
   world.transport = &transport_;
-  world.segment = segment;
   world.nodes = options_.nodes;
-  world.node_segment = options_.node_segment;
+  if (options_.segment != nullptr) world.lane.emplace(options_.segment->lane(Lane::engine));
   if (transport_.rank() == 0) agreement_.emplace(transport_.size(), options_.limits);
 }
 
@@ -126,11 +127,10 @@ bool Engine::take_in_submissions(Instant now) {
     length += what.name.size() + what.group.size() + sizeof(Announcement) + what.members.size() * sizeof(int);
     take_in(handle, std::move(operation), report);
     if (length < longest_message / 2) continue;
-    announce(report, now);
-    report = {};
+    announce(std::exchange(report, {}), now);
     length = 0;
   }
-  announce(report, now);
+  announce(std::move(report), now);
   return true;
 }
 
@@ -155,10 +155,36 @@ std::string Engine::why_not(const Request& request) const {
   return leaving_ ? "this rank has shut down" : "";
 }
 
-void Engine::announce(const Report& report, Instant now) {
+void Engine::announce(Report report, Instant now) {
   if (report.announcements.empty()) return;
-  if (!agreement_) return post_.report(report);
-  for (const auto& announcement : report.announcements) agreement_->announce(0, announcement, now);
+  if (agreement_) {
+    for (const auto& announcement : report.announcements) agreement_->announce(0, announcement, now);
+    return;
+  }
+  send_values_along(report);
+  post_.report(std::move(report));
+}
+
+void Engine::send_values_along(Report& report) {
+  const Announcement& what = report.announcements.front();
+  if (report.announcements.size() > 1 || circles_.at(0).shares_memory() ||
+      !Eager::fits(what, transport_.size()))
+    return;
+  report.values = Eager::values_of(what, operations_.at(undecided_.at({0, what.name})).request.data);
+}
+
+// Only of one that all have sent along; what is decided otherwise needs them no more.
+void Engine::answer_with_values(Decision& decision) {
+  if (eager_.empty() || decision.set != 0) return;
+  const bool is_one = decision.error.empty() && decision.names.size() == 1 && decision.details.empty();
+  const auto own = is_one ? undecided_.find({0, decision.names.front()}) : undecided_.end();
+  if (own != undecided_.end()) {
+    const Request& request = operations_.at(own->second).request;
+    decision.values =
+        eager_.reduced(request.what, Eager::values_of(request.what, request.data), transport_.size());
+    if (!decision.values.empty()) decision.bytes = 0;  // there is no way to choose
+  }
+  for (const auto& name : decision.names) eager_.forget(name);
 }
 
 void Engine::stand_still(const std::vector<Handle>& awaited) {
@@ -185,6 +211,8 @@ void Engine::stand_still(const std::vector<Handle>& awaited) {
 void Engine::heard(int from, std::span<const std::byte> bytes, Instant now) {
   if (!agreement_) return accept(post_.read_decision(bytes));
   const Report report = post_.read_report(bytes);
+  if (!report.values.empty() && report.announcements.size() == 1)
+    eager_.keep(from, report.announcements.front().name, report.values);
   for (const auto& announcement : report.announcements) agreement_->announce(from, announcement, now);
   if (report.about_waiting) agreement_->waits(from, report.awaited, report.answered);
   if (report.leaving) agreement_->leave(from);
@@ -192,12 +220,16 @@ void Engine::heard(int from, std::span<const std::byte> bytes, Instant now) {
 
 bool Engine::decide(Instant now) {
   if (!agreement_ || leaving_) return false;
+  for (const auto& sentence : agreement_->warnings(now))
+    if (options_.log) options_.log(sentence);
   bool moved = false;
   for (;;) {
     const bool room = decisions_.size() + (running_ ? 1 : 0) < decided_ahead;
     auto decision = agreement_->next(now, room);
     if (!decision) return moved;
+    answer_with_values(*decision);
     choose_way(*decision);
+    if (decision->bytes > 0) tuner_.batched(decision->names.size(), decision->bytes);
     const auto concerned = agreement_->concerned(*decision);
     if (transport_.size() > 1) post_.tell(concerned, *decision);
     if (std::binary_search(concerned.begin(), concerned.end(), 0)) accept(std::move(*decision));
@@ -205,15 +237,21 @@ bool Engine::decide(Instant now) {
   }
 }
 
-// Of sets that rank 0 is not in it knows nothing but their size.
+// Of sets that rank 0 is not in it knows where their ranks are, and not whether they share memory: those that
+// do need no way.
 void Engine::choose_way(Decision& decision) {
-  const auto circle = circles_.find(decision.set);
-  if (decision.bytes == 0)
+  if (decision.bytes == 0) {
     decision.way = Way::direct;
-  else if (circle != circles_.end())
+    return;
+  }
+  const auto circle = circles_.find(decision.set);
+  if (circle != circles_.end()) {
     decision.way = tuner_.choose(decision.bytes, circle->second.layout());
-  else
-    decision.way = tuner_.choose(decision.bytes, {static_cast<int>(agreement_->concerned(decision).size())});
+    return;
+  }
+  const auto ranks = agreement_->concerned(decision);
+  const int nodes = count_nodes(nodes_of(ranks, options_.nodes));
+  decision.way = tuner_.choose(decision.bytes, {static_cast<int>(ranks.size()), nodes});
 }
 
 // Refusals take effect at once. What is to be done waits for its turn, and so does the end (an error of no
@@ -253,6 +291,8 @@ void Engine::fail(const std::string& why) {
 void Engine::break_down(const std::string& why) {
   broken_ = true;
   fail(why);
+  for (auto& [number, circle] : circles_)
+    if (circle.device) circle.device->abort();
 }
 
 // ---- Work ----
@@ -281,9 +321,27 @@ void Engine::start(Instant now) {
   std::vector<const Request*> requests;
   for (std::size_t i = 0; i < decision.names.size(); ++i) requests.push_back(member(*running, decision, i));
   running->decision = decision;
+  running->is_removal = requests.front()->what.kind == Kind::remove_set;
+  running->changed = changed_set(requests.front()->what, decision);
   running_ = std::move(running);
   running_->task.emplace(circles_.at(decision.set), std::move(requests), decision.counts,
-                         first_operation_tag + decision.sequence, decision.way);
+                         first_operation_tag + decision.sequence, decision.way, decision.values,
+                         running_->changed == 0 ? nullptr : &circles_.at(running_->changed));
+}
+
+// The number of the set that is made or removed, if this rank belongs to it; 0 for none.
+int Engine::changed_set(const Announcement& change, const Decision& decision) {
+  if (change.kind == Kind::remove_set) return circles_.contains(change.root) ? change.root : 0;
+  if (change.kind != Kind::add_set ||
+      !std::binary_search(change.members.begin(), change.members.end(), transport_.rank()))
+    return 0;
+  const int number = static_cast<int>(decision.counts.front());
+  Circle& made = circles_[number];
+  made.ranks = change.members;
+  made.subset = std::make_unique<Subset>(transport_, change.members);
+  made.transport = made.subset.get();
+  made.nodes = nodes_of(change.members, options_.nodes);
+  return number;
 }
 
 // What this rank asked for under that name, or what it gives in its place because it has joined.
@@ -308,22 +366,18 @@ void Engine::finish(Instant now) {
     tuner_.measured(decision.way, decision.bytes, circles_.at(decision.set).layout(),
                     std::chrono::duration<double>(now - running->begin).count());
   Result result = running->task->take();
+  if (running->is_removal && running->changed != 0) circles_.erase(running->changed);
   if (running->members.empty()) return;
-  if (running->task->nan_count() > 0) note_nan(title(*running));
+  if (running->task->found_nan()) note_nan(title(*running));
   record(*running, now);
-  change_sets(what(running->members.front()), result);
   complete(running->members.front(), std::move(result));
   for (std::size_t i = 1; i < running->members.size(); ++i) complete(running->members[i], {});
 }
 
-void Engine::change_sets(const Announcement& change, const Result& result) {
-  if (change.kind == Kind::remove_set) circles_.erase(change.root);
-  if (change.kind != Kind::add_set) return;
-  if (!std::binary_search(change.members.begin(), change.members.end(), transport_.rank())) return;
-  Circle& made = circles_[static_cast<int>(result.counts.front())];
-  made.ranks = change.members;
-  made.subset = std::make_unique<Subset>(transport_, change.members);
-  made.transport = made.subset.get();
+void Engine::use_device(int set, std::shared_ptr<DeviceGroup> device) {
+  const auto circle = circles_.find(set);
+  if (circle == circles_.end()) throw Error(Failure::usage, "there is no process set {} any more", set);
+  circle->second.device = std::move(device);
 }
 
 std::string Engine::title(const Running& running) const {

@@ -19,6 +19,7 @@
 
 #include "agreement.h"
 #include "base/clock.h"
+#include "eager.h"
 #include "postman.h"
 #include "record/writer.h"
 #include "task.h"
@@ -33,14 +34,14 @@ class Engine {
  public:
   struct Options {
     Coordinator::Limits limits;
-    std::vector<int> nodes;           // by rank; empty: all on one
-    Segment* node_segment = nullptr;  // that of this rank's node, if it is not alone there
+    std::vector<int> nodes;      // by rank; empty: all on one
+    Segment* segment = nullptr;  // of this rank's node, if it is not alone there
     Costs costs;
     std::function<void(const std::string&)> log = {};       // what a user should know
     std::function<void(const std::string&)> log_tune = {};  // what the tuner chooses
   };
-  // All outlive the engine. The segment is null unless all ranks share it, the writer if nothing is recorded.
-  Engine(Transport& transport, Segment* segment, Options options, record::Writer* writer);
+  // All outlive the engine. The writer is null if nothing is recorded.
+  Engine(Transport& transport, Options options, record::Writer* writer);
 
   // From any thread. Throws Error for what makes no sense by itself.
   Handle submit(Request request, Instant now);
@@ -70,6 +71,9 @@ class Engine {
   // The expected and the measured costs, as far as this rank knows them: rank 0 knows most.
   [[nodiscard]] std::string schedules() const { return tuner_.table(circles_.at(0).layout()); }
 
+  // Operations of that set may be on GPUs from now on.
+  void use_device(int set, std::shared_ptr<DeviceGroup> device);
+
   // How many reductions had a NaN in their result; those that others did are told.
   void note_nan(const std::string& name);
   [[nodiscard]] std::uint64_t reductions_with_nan() const { return reductions_with_nan_; }
@@ -85,6 +89,8 @@ class Engine {
     std::deque<Ghost> ghosts;
     std::optional<Task> task;
     Decision decision;
+    int changed = 0;  // the process set that is made or removed, if it is one of this rank's
+    bool is_removal = false;
     Instant begin;
   };
 
@@ -92,17 +98,19 @@ class Engine {
   bool take_in_submissions(Instant now);
   void take_in(Handle handle, Operation operation, Report& report);
   [[nodiscard]] std::string why_not(const Request& request) const;
-  void announce(const Report& report, Instant now);
+  void announce(Report report, Instant now);
   void heard(int from, std::span<const std::byte> bytes, Instant now);
   bool decide(Instant now);
   void choose_way(Decision& decision);
+  void send_values_along(Report& report);
+  void answer_with_values(Decision& decision);
   void accept(Decision decision);
   void learn(const Decision& decision);
   bool run(Instant now);
   void start(Instant now);
   const Request* member(Running& running, const Decision& decision, std::size_t index);
   void finish(Instant now);
-  void change_sets(const Announcement& what, const Result& result);
+  int changed_set(const Announcement& change, const Decision& decision);
   void record(const Running& running, Instant end);
   void complete(Handle handle, Result result);
   void refuse(const Awaited& name, const std::string& why);
@@ -116,6 +124,7 @@ class Engine {
   record::Writer* writer_;
   Postman post_;
   std::optional<Agreement> agreement_;  // on rank 0
+  Eager eager_;                         // likewise
   Tuner tuner_;
   std::map<int, Circle> circles_;  // the process sets that this rank belongs to
 

@@ -31,16 +31,16 @@ std::vector<int> lowest_ranks(const std::vector<int>& nodes) {
 
 }  // namespace
 
-Schedule hierarchical_allreduce(Transport& transport, Segment* segment, std::vector<int> nodes, Tag tag,
-                                Values values, Op op) {
+Schedule hierarchical_allreduce(Transport& transport, std::optional<Lane> lane, std::vector<int> nodes,
+                                Tag tag, Values values, Op op) {
   const int own_node = nodes[static_cast<std::size_t>(transport.rank())];
   Subset node(transport, ranks_of_node(nodes, own_node));
   const std::vector<int> leaders = lowest_ranks(nodes);
   const Op inner = op == Op::average ? Op::sum : op;  // the average is of all ranks, not of each node's
 
-  if (node.size() > 1) {  // a site's MPI has no segment of ours, and its own shared memory
-    Schedule within = segment != nullptr ? direct_allreduce(*segment, {values}, inner)
-                                         : halving_doubling_allreduce(node, tag, values, inner);
+  if (node.size() > 1) {  // a site's MPI has no lane of ours, and its own shared memory
+    Schedule within = lane ? direct_allreduce(*lane, {values}, inner)
+                           : halving_doubling_allreduce(node, tag, values, inner);
     while (!within.step()) co_await pause;
   }
   const std::span<std::byte> bytes(values.data, values.count * size_of(values.type));

@@ -58,23 +58,42 @@ bool InPlace::advance() {
   if (!worked_) {
     work();
     worked_ = true;
+    if (found_nan_) lane_.own().nan_in.store(number_, std::memory_order_relaxed);
     lane_.publish(&LaneRank::finished, number_);
   }
-  return lane_.all_have(&LaneRank::finished, all_finished_, number_);
+  if (!lane_.all_have(&LaneRank::finished, all_finished_, number_)) return false;
+  found_nan_ = anybody_found_nan();
+  return true;
+}
+
+// Nobody stores the number of the next operation before this rank has posted its part of that.
+bool InPlace::anybody_found_nan() const {
+  return std::any_of(lane_.all.begin(), lane_.all.end(), [&](const LaneRank& rank) {
+    return rank.nan_in.load(std::memory_order_relaxed) == number_;
+  });
 }
 
 // Every rank asks for one chunk too many, so that all know where the counter stands after the operation.
+// Where there is one chunk for each, nobody has to ask.
 void InPlace::work() {
   const std::uint64_t chunks = (total_ + per_chunk_ - 1) / per_chunk_;
+  if (chunks <= static_cast<std::uint64_t>(lane_.ranks)) {
+    if (static_cast<std::uint64_t>(lane_.rank) < chunks) work_on(static_cast<std::uint64_t>(lane_.rank));
+    return;
+  }
   std::uint64_t& before = lane_.own().taken_before;
   for (;;) {
     const std::uint64_t chunk = lane_.head.next.fetch_add(1, std::memory_order_relaxed) - before;
     if (chunk >= chunks) break;
-    const auto begin = static_cast<std::size_t>(chunk) * per_chunk_;
-    for_each_piece(pieces_, {begin, std::min(begin + per_chunk_, total_)},
-                   [&](const Part& part) { reduce(part.piece, part.begin, part.count); });
+    work_on(chunk);
   }
   before += chunks + static_cast<std::uint64_t>(lane_.ranks);
+}
+
+void InPlace::work_on(std::uint64_t chunk) {
+  const auto begin = static_cast<std::size_t>(chunk) * per_chunk_;
+  for_each_piece(pieces_, {begin, std::min(begin + per_chunk_, total_)},
+                 [&](const Part& part) { reduce(part.piece, part.begin, part.count); });
 }
 
 void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
@@ -102,7 +121,7 @@ void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t cou
     reach_->read(rank, piece, begin, std::span(copy).first(bytes));
     inputs_.push_back(copy.data());
   }
-  combine_all(type_, op_, inputs_, outputs_, count);
+  found_nan_ = combine_all(type_, op_, inputs_, outputs_, count) || found_nan_;
   const std::span<const std::byte> result = {reach_->mapped(lane_.rank, piece) + begin * width_, bytes};
   for (int rank = 0; rank < lane_.ranks; ++rank)
     if (reach_->mapped(rank, piece) == nullptr) reach_->write(rank, piece, begin, result);

@@ -27,9 +27,12 @@ class InPlace {
   [[nodiscard]] bool possible();
   // As far as it goes now; true when all is done.
   bool advance();
+  [[nodiscard]] bool found_nan() const { return found_nan_; }  // in the result, by any rank; then
 
  private:
   void work();
+  void work_on(std::uint64_t chunk);
+  [[nodiscard]] bool anybody_found_nan() const;
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
   void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);
 
@@ -40,7 +43,7 @@ class InPlace {
   std::size_t width_, total_, per_chunk_;
   std::uint64_t post_number_, number_;  // of this operation in the lane: some are only posted
   std::uint64_t all_finished_ = 0;
-  bool worked_ = false;
+  bool worked_ = false, found_nan_ = false;
   std::optional<Reach> reach_;
   std::vector<std::vector<std::byte>> copies_;  // by rank, of what is not mapped
   std::vector<const std::byte*> inputs_;

@@ -20,12 +20,40 @@ void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
+// Head, ranks, slots: each part starts on a page.
+struct Plan {
+  explicit Plan(std::size_t count) {
+    constexpr std::size_t page = 4096;
+    const auto rounded = [](std::size_t bytes) { return (bytes + page - 1) / page * page; };
+    ranks = rounded(sizeof(LaneHead));
+    slots = ranks + rounded(count * sizeof(LaneRank));
+    end = slots + count * Lane::stage_slots * Lane::slot_bytes;
+  }
+  std::size_t ranks, slots, end;
+};
+
 }  // namespace
+
+std::size_t Lane::bytes_for(std::size_t ranks) {
+  return Plan(ranks).end;
+}
+
+Lane Lane::at(std::byte* start, Segment& segment, int number, int rank, std::span<const int> node_ranks) {
+  const Plan plan(node_ranks.size());
+  return {segment,
+          number,
+          rank,
+          static_cast<int>(node_ranks.size()),
+          *reinterpret_cast<LaneHead*>(start),
+          {reinterpret_cast<LaneRank*>(start + plan.ranks), node_ranks.size()},
+          start + plan.slots,
+          node_ranks};
+}
 
 void Lane::publish(Counter counter, std::uint64_t value) const {
   (own().*counter).store(value, std::memory_order_release);
   if (number == engine)
-    segment.ring_all_if_sleeping();
+    segment.ring_if_sleeping(node_ranks);
   else
     wake_sleepers();
 }

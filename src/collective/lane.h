@@ -2,8 +2,9 @@
 // What the ranks of a node share for one all-reduce at a time: counters, a stage of slots for what is copied,
 // and a table per rank that says where its tensors lie.
 //
-// There are two lanes, so that a caller who waits for its operation (shortcut.h) need not wait for those that
-// the engine runs in the background. Everything starts as zero bytes.
+// There are two lanes for all ranks of a node, so that a caller who waits for its operation (shortcut.h) need
+// not wait for those that the engine runs in the background, and one for each process set with several ranks
+// there (set_lane.h). Everything starts as zero bytes.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -35,7 +36,11 @@ struct LaneRank {
   // In place (in_place.cpp).
   alignas(cache_line) std::atomic<std::uint64_t> posted;
   alignas(cache_line) std::atomic<std::uint64_t> finished;
-  std::uint64_t taken_before;  // from LaneHead::next, in all operations before: the rank's own note
+  std::atomic<std::uint64_t> nan_in;  // the latest operation in whose part of this rank there was a NaN
+  // The rank's own notes: what it took from LaneHead::next in all operations before, and whether it can
+  // attach to all others.
+  std::uint64_t taken_before;
+  enum class Tried : std::uint32_t { no = 0, works = 1, fails = 2 } tried;
   // A shortcut's (shortcut.cpp).
   alignas(cache_line) std::atomic<std::uint32_t> sleeping;
   std::atomic<std::uint64_t> given_up;
@@ -65,6 +70,11 @@ struct Lane {
   LaneHead& head;
   std::span<LaneRank> all;
   std::byte* slots;
+  std::span<const int> node_ranks;  // who the ranks of the lane are among those of the node; outlives this
+
+  [[nodiscard]] static std::size_t bytes_for(std::size_t ranks);  // whole pages
+  [[nodiscard]] static Lane at(std::byte* start, Segment& segment, int number, int rank,
+                               std::span<const int> node_ranks);
 
   [[nodiscard]] LaneRank& own() const { return all[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] LaneRank& of(int other) const { return all[static_cast<std::size_t>(other)]; }

@@ -62,7 +62,8 @@ void Reach::map(int rank, const Pieces& pieces) {
     if (rank == lane_.rank)
       mapped = pieces[piece].data;
     else if ((where & Post::in_arena) != 0)
-      mapped = lane_.segment.memory()->of_rank(rank, where & ~Post::in_arena, pieces[piece].count * width_);
+      mapped = lane_.segment.memory()->of_rank(lane_.node_ranks[static_cast<std::size_t>(rank)],
+                                               where & ~Post::in_arena, pieces[piece].count * width_);
     else
       all_mapped_ = false;
   }

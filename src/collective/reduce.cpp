@@ -20,60 +20,67 @@ namespace {
 using detail::Bfloat;
 using detail::Half;
 
-// One set of loops for a type and an operation.
+// One set of loops for a type and an operation; true if there is a NaN among the results.
 struct Loops {
-  void (*combine)(void* out, const void* a, const void* b, std::size_t count);
-  void (*both)(void* a, void* b, std::size_t count);
+  bool (*combine)(void* out, const void* a, const void* b, std::size_t count);
+  bool (*both)(void* a, void* b, std::size_t count);
 };
 
 template <class T, class Operation>
 struct Portable {
-  static void combine(void* out, const void* a, const void* b, std::size_t count) {
-    detail::combine_each<T, Operation>(out, a, b, count);
+  static bool combine(void* out, const void* a, const void* b, std::size_t count) {
+    return detail::combine_each<T, Operation>(out, a, b, count);
   }
-  static void both(void* a, void* b, std::size_t count) { detail::combine_both<T, Operation>(a, b, count); }
+  static bool both(void* a, void* b, std::size_t count) {
+    return detail::combine_both<T, Operation>(a, b, count);
+  }
 };
 
 #if defined(__x86_64__)
 template <class T, class Operation>
 struct Avx2 {
-  LONGSHIP_AVX2 static void combine(void* out, const void* a, const void* b, std::size_t count) {
-    detail::combine_each<T, Operation>(out, a, b, count);
+  LONGSHIP_AVX2 static bool combine(void* out, const void* a, const void* b, std::size_t count) {
+    return detail::combine_each<T, Operation>(out, a, b, count);
   }
-  LONGSHIP_AVX2 static void both(void* a, void* b, std::size_t count) {
-    detail::combine_both<T, Operation>(a, b, count);
+  LONGSHIP_AVX2 static bool both(void* a, void* b, std::size_t count) {
+    return detail::combine_both<T, Operation>(a, b, count);
   }
 };
 
 // Sums of f16 are what compressed gradients are made of, and the processor can convert them itself.
 template <>
 struct Avx2<Half, detail::Sum> {
-  LONGSHIP_AVX2 static void combine(void* out, const void* a, const void* b, std::size_t count) {
+  LONGSHIP_AVX2 static bool combine(void* out, const void* a, const void* b, std::size_t count) {
     auto* const result = static_cast<Half*>(out);
     const auto* const left = static_cast<const Half*>(a);
     const auto* const right = static_cast<const Half*>(b);
     std::size_t i = 0;
+    __m256 not_numbers = _mm256_setzero_ps();
     for (; i + 8 <= count; i += 8) {
       const __m256 x = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(left + i)));
       const __m256 y = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(right + i)));
+      const __m256 sum = _mm256_add_ps(x, y);
+      not_numbers = _mm256_or_ps(not_numbers, _mm256_cmp_ps(sum, sum, _CMP_UNORD_Q));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(result + i),
-                       _mm256_cvtps_ph(_mm256_add_ps(x, y), _MM_FROUND_TO_NEAREST_INT));
+                       _mm256_cvtps_ph(sum, _MM_FROUND_TO_NEAREST_INT));
     }
-    detail::combine_each<Half, detail::Sum>(result + i, left + i, right + i, count - i);
+    const bool found = _mm256_movemask_ps(not_numbers) != 0;
+    return detail::combine_each<Half, detail::Sum>(result + i, left + i, right + i, count - i) || found;
   }
-  LONGSHIP_AVX2 static void both(void* a, void* b, std::size_t count) {
-    combine(a, a, b, count);
+  LONGSHIP_AVX2 static bool both(void* a, void* b, std::size_t count) {
+    const bool found = combine(a, a, b, count);
     std::memcpy(b, a, count * sizeof(Half));
+    return found;
   }
 };
 
 template <class T, class Operation>
 struct Avx512 {
-  LONGSHIP_AVX512 static void combine(void* out, const void* a, const void* b, std::size_t count) {
-    detail::combine_each<T, Operation>(out, a, b, count);
+  LONGSHIP_AVX512 static bool combine(void* out, const void* a, const void* b, std::size_t count) {
+    return detail::combine_each<T, Operation>(out, a, b, count);
   }
-  LONGSHIP_AVX512 static void both(void* a, void* b, std::size_t count) {
-    detail::combine_both<T, Operation>(a, b, count);
+  LONGSHIP_AVX512 static bool both(void* a, void* b, std::size_t count) {
+    return detail::combine_both<T, Operation>(a, b, count);
   }
 };
 template <>
@@ -183,7 +190,7 @@ void divide(Type type, void* values, std::size_t count, int divisor) {
   with_type(type, [&](auto like) { detail::divide_each<decltype(like)>(values, count, divisor); });
 }
 
-void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
+bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                  std::span<std::byte* const> outputs, std::size_t count) {
   const Loops loops = loops_of(type, op);
   const bool both = inputs.size() == 2 && outputs.size() == 2 && inputs[0] == outputs[0] &&
@@ -191,16 +198,20 @@ void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
   if (both) return loops.both(outputs[0], outputs[1], count);
   const std::size_t width = size_of(type);
   alignas(64) std::byte block[reduced_at_once];
+  bool found = false;
   for (std::size_t at = 0; at < count; at += reduced_at_once / width) {
     const std::size_t now = std::min(reduced_at_once / width, count - at);
     const auto input = [&](std::size_t index) { return inputs[index] + at * width; };
     if (inputs.size() == 1) std::memcpy(block, input(0), now * width);
-    if (inputs.size() > 1) loops.combine(block, input(0), input(1), now);
+    bool found_here = inputs.size() == 1 && contains_nan(type, block, now);
+    if (inputs.size() > 1) found_here = loops.combine(block, input(0), input(1), now);
     for (std::size_t index = 2; index < inputs.size(); ++index)
-      loops.combine(block, block, input(index), now);
+      found_here = loops.combine(block, block, input(index), now);  // what was one stays one
+    found = found || found_here;
     if (op == Op::average) divide(type, block, now, static_cast<int>(inputs.size()));
     for (std::byte* const output : outputs) std::memcpy(output + at * width, block, now * width);
   }
+  return found;
 }
 
 bool contains_nan(Type type, const void* values, std::size_t count) {

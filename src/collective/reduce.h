@@ -22,8 +22,9 @@ void combine(Type type, Op op, void* out, const void* a, const void* b, std::siz
 void divide(Type type, void* values, std::size_t count, int divisor);
 
 // Every output becomes inputs[0] op inputs[1] op …, in this order, for an average divided by how many there
-// are; outputs may be inputs. Passes through memory once, however many there are.
-void combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
+// are; outputs may be inputs. Passes through memory once, however many there are. True if there is a NaN
+// among the results.
+bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                  std::span<std::byte* const> outputs, std::size_t count);
 
 // Whether any of the values is not a number; integers always are.

@@ -81,23 +81,44 @@ struct Max {
   }
 };
 
+// 1 if it is not a number, as a number that vectorises; integers always are.
+template <class V>
+[[gnu::always_inline]] inline std::uint32_t is_nan(V value) {
+  if constexpr (std::is_floating_point_v<V>)
+    return value != value ? 1u : 0u;
+  else
+    return 0u;
+}
+
+// True if there is a NaN among the results: looked for here, while they are in a register.
 template <class T, class Operation>
-[[gnu::always_inline]] inline void combine_each(void* out, const void* a, const void* b, std::size_t count) {
+[[gnu::always_inline]] inline bool combine_each(void* out, const void* a, const void* b, std::size_t count) {
   auto* const result = static_cast<T*>(out);
   const auto* const left = static_cast<const T*>(a);
   const auto* const right = static_cast<const T*>(b);
+  std::uint32_t found = 0;
   LONGSHIP_VECTORISED
-  for (std::size_t i = 0; i < count; ++i) result[i] = store<T>(Operation{}(load(left[i]), load(right[i])));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = Operation{}(load(left[i]), load(right[i]));
+    result[i] = store<T>(value);
+    found |= is_nan(value);
+  }
+  return found != 0;
 }
 
 // Two ranks: the result goes where both terms were.
 template <class T, class Operation>
-[[gnu::always_inline]] inline void combine_both(void* a, void* b, std::size_t count) {
+[[gnu::always_inline]] inline bool combine_both(void* a, void* b, std::size_t count) {
   auto* const left = static_cast<T*>(a);
   auto* const right = static_cast<T*>(b);
+  std::uint32_t found = 0;
   LONGSHIP_VECTORISED
-  for (std::size_t i = 0; i < count; ++i)
-    left[i] = right[i] = store<T>(Operation{}(load(left[i]), load(right[i])));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = Operation{}(load(left[i]), load(right[i]));
+    left[i] = right[i] = store<T>(value);
+    found |= is_nan(value);
+  }
+  return found != 0;
 }
 
 // Block by block: within one there is no branch, so that it is compared many at a time.
@@ -109,8 +130,7 @@ template <class T>
     const std::size_t end = at + block < count ? at + block : count;
     std::uint32_t found = 0;
     for (std::size_t i = at; i < end; ++i) {
-      const auto one = load(value[i]);
-      found |= one != one ? 1u : 0u;
+      found |= is_nan(load(value[i]));
     }
     if (found != 0) return true;
   }

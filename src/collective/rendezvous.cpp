@@ -32,6 +32,8 @@ struct Place {
   std::string address;  // empty for rank 0: where the others have reached it already
   std::int32_t port = 0;
   std::string meeting_point;  // an abstract socket, for the ranks of its node
+  std::int32_t sockets = 1;   // between two ranks: what rank 0 says counts
+  std::int32_t socket = 0;    // of those, which is this
 };
 
 void put(Encoder& out, const Place& place) {
@@ -41,6 +43,8 @@ void put(Encoder& out, const Place& place) {
   out.put(place.address);
   out.put(place.port);
   out.put(place.meeting_point);
+  out.put(place.sockets);
+  out.put(place.socket);
 }
 
 Place get_place(Decoder& in) {
@@ -51,6 +55,8 @@ Place get_place(Decoder& in) {
   place.address = in.text();
   place.port = in.get<std::int32_t>();
   place.meeting_point = in.text();
+  place.sockets = in.get<std::int32_t>();
+  place.socket = in.get<std::int32_t>();
   return place;
 }
 
@@ -90,6 +96,7 @@ class Search {
     own_.size = world.size;
     own_.node = world.node;
     own_.meeting_point = random_name();
+    own_.sockets = world.sockets;
     node_listener_ = listen_abstract(own_.meeting_point);
   }
 
@@ -133,9 +140,7 @@ class Search {
       error = guest ? seat(std::move(*guest), guests) : absent(guests);
     }
     word.reset();  // before anybody can go on, and come back
-    const Bytes table = encoded_table(places_, error);
-    for (const auto& guest : guests)
-      if (guest) send_message(guest.get(), table, later());
+    tell_all(guests, error);
     if (!error.empty()) throw Error("{}", error);
     for (std::size_t rank = 1; rank < guests.size(); ++rank)
       within(fmt::format("rank {}", rank), [&] { tell_time(guests[rank].get()); });
@@ -185,6 +190,19 @@ class Search {
       if (!guests[static_cast<std::size_t>(rank)]) missing.push_back(rank);
     return fmt::format("{} {} of {} did not arrive within {} s", missing.size() == 1 ? "rank" : "ranks",
                        listed(missing), world_.size, world_.patience.count());
+  }
+
+  // Who is gone already need not hear of an error; but without one, nobody can go on.
+  void tell_all(const std::vector<Fd>& guests, const std::string& error) const {
+    const Bytes table = encoded_table(places_, error);
+    for (std::size_t rank = 1; rank < guests.size(); ++rank) {
+      if (!guests[rank]) continue;
+      try {
+        within(fmt::format("rank {}", rank), [&] { send_message(guests[rank].get(), table, later()); });
+      } catch (const Error&) {
+        if (error.empty()) throw;
+      }
+    }
   }
 
   void tell_time(int guest) const {
@@ -299,26 +317,41 @@ class Search {
   // Each connects to the lower ranks first and then waits for the higher ones, so nobody waits in a circle.
   void connect_nodes(Wiring& wiring) {
     wiring.sockets.resize(static_cast<std::size_t>(world_.size));
+    const std::int32_t sockets = places_.front().sockets;
     const auto elsewhere = [&](const Place& place) { return place.node != own_.node; };
-    for (const auto& place : places_)
-      if (place.rank < world_.rank && elsewhere(place))
-        within(fmt::format("rank {} on {}", place.rank, place.node), [&] {
-          Fd socket = connect_tcp(place.address, place.port, later());
-          set_no_delay(socket.get());
-          set_link_timeout(socket.get(), world_.link_timeout);
-          greet(socket.get(), secret_, encoded_place(own_), later());
-          wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
-        });
-    auto missing = std::count_if(places_.begin(), places_.end(), [&](const Place& place) {
-      return place.rank > world_.rank && elsewhere(place);
-    });
+    for (const auto& place : places_) {
+      if (!elsewhere(place)) continue;
+      auto& to_it = wiring.sockets[static_cast<std::size_t>(place.rank)];
+      to_it.resize(static_cast<std::size_t>(sockets));
+      if (place.rank > world_.rank) continue;
+      for (own_.socket = 0; own_.socket < sockets; ++own_.socket)
+        within(fmt::format("rank {} on {}", place.rank, place.node),
+               [&] { to_it[static_cast<std::size_t>(own_.socket)] = connect_to(place); });
+    }
+    auto missing = sockets * std::count_if(places_.begin(), places_.end(), [&](const Place& place) {
+                     return place.rank > world_.rank && elsewhere(place);
+                   });
     Porter porter(std::move(network_listener_), secret_);
     for (; missing > 0; --missing) {
       auto [place, socket] = next_guest(porter);
-      set_no_delay(socket.get());
-      set_link_timeout(socket.get(), world_.link_timeout);
-      wiring.sockets[static_cast<std::size_t>(place.rank)] = std::move(socket);
+      if (place.socket < 0 || place.socket >= sockets)
+        throw Error("rank {} speaks of a socket {}, of {}", place.rank, place.socket, sockets);
+      prepare(socket);
+      wiring.sockets[static_cast<std::size_t>(place.rank)].at(static_cast<std::size_t>(place.socket)) =
+          std::move(socket);
     }
+  }
+
+  Fd connect_to(const Place& place) const {
+    Fd socket = connect_tcp(place.address, place.port, later());
+    prepare(socket);
+    greet(socket.get(), secret_, encoded_place(own_), later());
+    return socket;
+  }
+
+  void prepare(const Fd& socket) const {
+    set_no_delay(socket.get());
+    set_link_timeout(socket.get(), world_.link_timeout);
   }
 
   std::pair<Place, Fd> next_guest(Porter& porter) const {

@@ -25,6 +25,8 @@ void put(Encoder& out, const Announcement& one) {
   out.put(one.group_size);
   out.put(static_cast<std::uint32_t>(one.members.size()));
   for (const int rank : one.members) out.put(static_cast<std::int32_t>(rank));
+  out.put(one.wire);
+  out.put(static_cast<std::uint8_t>(one.device));
 }
 
 void put(Encoder& out, const std::vector<NumberRange>& ranges) {
@@ -61,12 +63,28 @@ Announcement announcement(Decoder& in) {
   one.group_size = in.get<std::uint32_t>();
   const auto members = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < members; ++i) one.members.push_back(in.get<std::int32_t>());
+  one.wire = in.get_below<Type>(type_count);
+  one.device = in.get<std::uint8_t>() != 0;
   return one;
+}
+
+std::string_view text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 std::string scales(const Announcement& one) {
   if (one.prescale == 1 && one.postscale == 1) return {};
   return fmt::format(" scaled by {} and {}", one.prescale, one.postscale);
+}
+
+std::string how(const Announcement& one) {
+  if (one.device) return " on GPUs";
+  return one.is_narrowed() ? fmt::format(" sent as {}", name_of(one.wire)) : "";
 }
 
 }  // namespace
@@ -79,7 +97,8 @@ std::string_view name_of(Kind kind) {
 }
 
 bool agree(const Announcement& a, const Announcement& b) {
-  if (a.kind != b.kind || a.type != b.type || a.group != b.group || a.group_size != b.group_size)
+  if (a.kind != b.kind || a.type != b.type || a.wire != b.wire || a.device != b.device ||
+      a.group != b.group || a.group_size != b.group_size)
     return false;
   switch (a.kind) {
     case Kind::allreduce:
@@ -107,14 +126,15 @@ std::string described(const Announcement& one) {
   switch (one.kind) {
     case Kind::allreduce:
     case Kind::reducescatter:
-      return fmt::format("{} ({}) of {} {}{}{}{}", name_of(one.kind), name_of(one.op), one.count,
-                         name_of(one.type), one.row > 1 ? fmt::format(" in rows of {}", one.row) : "",
-                         scales(one), group);
+      return fmt::format("{} ({}) of {} {}{}{}{}{}", name_of(one.kind), name_of(one.op), one.count,
+                         name_of(one.type), how(one),
+                         one.row > 1 ? fmt::format(" in rows of {}", one.row) : "", scales(one), group);
     case Kind::broadcast:
-      return fmt::format("broadcast from rank {} of {} {}{}", one.root, one.count, name_of(one.type), group);
+      return fmt::format("broadcast from rank {} of {} {}{}{}", one.root, one.count, name_of(one.type),
+                         how(one), group);
     case Kind::allgather:
     case Kind::alltoall:
-      return fmt::format("{} of {}{}", name_of(one.kind), name_of(one.type), group);
+      return fmt::format("{} of {}{}{}", name_of(one.kind), name_of(one.type), how(one), group);
     case Kind::add_set:
       return fmt::format("a process set of {}", the_ranks(one.members));
     case Kind::remove_set:
@@ -139,6 +159,7 @@ std::vector<std::byte> encoded(const Report& report) {
     out.put(name);
   }
   put(out, report.numbers);
+  out.put(text_of(report.values));
   return out.take();
 }
 
@@ -156,6 +177,7 @@ Report decoded_report(std::span<const std::byte> bytes) {
     report.awaited.push_back({set, in.text()});
   }
   report.numbers = number_ranges(in);
+  report.values = bytes_of(in.text());
   in.expect_end();
   return report;
 }
@@ -176,6 +198,7 @@ std::vector<std::byte> encoded(const Decision& decision) {
   put(out, decision.numbers);
   out.put(static_cast<std::uint32_t>(decision.details.size()));
   for (const auto& one : decision.details) put(out, one);
+  out.put(text_of(decision.values));
   return out.take();
 }
 
@@ -196,6 +219,7 @@ Decision decoded_decision(std::span<const std::byte> bytes) {
   decision.numbers = number_ranges(in);
   const auto details = in.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < details; ++i) decision.details.push_back(announcement(in));
+  decision.values = bytes_of(in.text());
   in.expect_end();
   return decision;
 }

@@ -42,8 +42,12 @@ struct Announcement {
   std::string group = {};         // those of one group are decided together
   std::uint32_t group_size = 0;   // how many there are, if there is a group
   std::vector<int> members = {};  // add_set: its ranks, ascending
+  Type wire = Type::f32;          // reductions of f32: sent as f16 or bf16, if it says so
+  bool device = false;            // in the memory of GPUs (device_group.h)
 
   [[nodiscard]] std::uint64_t bytes() const { return count * size_of(type); }
+  [[nodiscard]] bool is_narrowed() const { return wire != Type::f32; }
+  [[nodiscard]] std::uint64_t wire_bytes() const { return is_narrowed() ? count * size_of(wire) : bytes(); }
   bool operator==(const Announcement&) const = default;
 };
 
@@ -69,10 +73,11 @@ struct Decision {
   std::vector<std::int32_t> to = {};
   int set = 0;
   std::uint64_t sequence = 0;              // counts what is done, over all sets
-  std::uint64_t bytes = 0;                 // all-reduce: of all of them together
+  std::uint64_t bytes = 0;                 // all-reduce: of all of them together, as they travel
   Way way = Way::direct;                   // how
   std::vector<NumberRange> numbers = {};   // on the wire, in the place of names that all know
   std::vector<Announcement> details = {};  // for ranks that joined: what the names stand for
+  std::vector<std::byte> values = {};      // the result of a single tiny all-reduce (eager.h)
   bool operator==(const Decision&) const = default;
 };
 
@@ -93,6 +98,7 @@ struct Report {
   std::vector<Awaited> awaited = {};
   std::uint64_t answered = 0;
   std::vector<NumberRange> numbers = {};  // on the wire, in the place of announcements that rank 0 knows
+  std::vector<std::byte> values = {};     // of a single announcement, if they are few (eager.h)
 };
 
 [[nodiscard]] std::vector<std::byte> encoded(const Report& report);

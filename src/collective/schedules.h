@@ -5,6 +5,7 @@
 // (coordinator.h), and to have agreed is to have met.
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,9 @@
 
 namespace longship::collective {
 
-// Without messages, in the memory that the ranks of a node share (direct.h); the fastest within a node.
-[[nodiscard]] Schedule direct_allreduce(Segment& segment, Pieces pieces, Op op);
+// Without messages, in the memory that the ranks of a node share (direct.h); the fastest within a node. It
+// sees by the way whether the result holds a NaN.
+[[nodiscard]] Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan = nullptr);
 
 // Around a ring in 2 (n - 1) steps: least bytes per rank, many steps; for large tensors between nodes.
 [[nodiscard]] Schedule ring_allreduce(Transport& transport, Tag tag, Values values, Op op);
@@ -31,9 +33,9 @@ namespace longship::collective {
 [[nodiscard]] Schedule tree_allreduce(Transport& transport, Tag tag, Values values, Op op);
 
 // Within the nodes, between their lowest ranks, within the nodes: for networks slower than memory. `nodes`
-// has each rank's node; the segment is this node's, null if the rank is alone there.
-[[nodiscard]] Schedule hierarchical_allreduce(Transport& transport, Segment* segment, std::vector<int> nodes,
-                                              Tag tag, Values values, Op op);
+// has each rank's node; the lane is that of the ranks of this node, if they have one.
+[[nodiscard]] Schedule hierarchical_allreduce(Transport& transport, std::optional<Lane> lane,
+                                              std::vector<int> nodes, Tag tag, Values values, Op op);
 
 // Adasum, which weighs whole tensors: each has to come alone. Floating types only.
 [[nodiscard]] Schedule adasum_allreduce(Transport& transport, Tag tag, Values values);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <numeric>
 
 #include "base/error.h"
 #include "limits.h"
@@ -26,17 +27,13 @@ struct Segment::Layout {
     heads = states + rounded(n * sizeof(RankState));
     rings = heads + rounded(n * n * sizeof(RingHead));
     lanes = rings + n * n * ring_bytes;
-    lane_ranks = rounded(sizeof(LaneHead));
-    lane_slots = lane_ranks + rounded(n * sizeof(LaneRank));
-    lane_bytes = lane_slots + n * Lane::stage_slots * Lane::slot_bytes;
-    end = lanes + Lane::count * lane_bytes;
+    end = lanes + Lane::count * Lane::bytes_for(n);
   }
 
   static constexpr std::size_t page = 4096;
   static std::size_t rounded(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
   std::size_t n, ring_bytes, states, heads, rings, lanes, end;
-  std::size_t lane_ranks, lane_slots, lane_bytes;  // within a lane
 };
 
 namespace {
@@ -98,13 +95,9 @@ Segment::Segment(Descriptors descriptors, int rank)
   base_ = static_cast<std::byte*>(mapped);
   memory_ = std::make_shared<Memory>(std::move(descriptors_.arenas), rank_);
   token_ = random_token();
-  for (int number = 0; number < Lane::count; ++number) {
-    LaneRank& own = lane(number).own();
-    own.post.process = ::getpid();
-    own.post.proof = reinterpret_cast<std::uint64_t>(&token_);
-    own.post.token = token_;
-    own.posted.store(1, std::memory_order_release);
-  }
+  all_ranks_.resize(static_cast<std::size_t>(ranks()));
+  std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+  for (int number = 0; number < Lane::count; ++number) enter(lane(number));
 }
 
 Segment::~Segment() {
@@ -115,19 +108,29 @@ RankState& Segment::state(int rank) const {
   return reinterpret_cast<RankState*>(base_ + Layout(ranks()).states)[rank];
 }
 
-void Segment::introduce(const Lane& lane) {
-  if (tried_ == Tried::no) {
+void Segment::enter(const Lane& lane) const {
+  LaneRank& own = lane.own();
+  own.post.process = ::getpid();
+  own.post.proof = reinterpret_cast<std::uint64_t>(&token_);
+  own.post.token = token_;
+  own.posted.store(1, std::memory_order_release);
+}
+
+void Segment::introduce(const Lane& lane) const {
+  using Tried = LaneRank::Tried;
+  Tried& tried = lane.own().tried;
+  if (tried == Tried::no) {
     // A rank that is not here yet cannot be tried: the next operation will.
     const bool all_there = std::all_of(lane.all.begin(), lane.all.end(), [](const LaneRank& other) {
       return other.posted.load(std::memory_order_acquire) > 0;
     });
     if (all_there)
-      tried_ = std::all_of(lane.all.begin(), lane.all.end(),
-                           [](const LaneRank& other) { return can_attach(other.post); })
-                   ? Tried::works
-                   : Tried::fails;
+      tried = std::all_of(lane.all.begin(), lane.all.end(),
+                          [](const LaneRank& other) { return can_attach(other.post); })
+                  ? Tried::works
+                  : Tried::fails;
   }
-  lane.own().post.attaches = may_attach_ && tried_ == Tried::works ? 1 : 0;
+  lane.own().post.attaches = may_attach_ && tried == Tried::works ? 1 : 0;
 }
 
 Ring Segment::ring(int from, int to) const {
@@ -139,14 +142,9 @@ Ring Segment::ring(int from, int to) const {
 
 Lane Segment::lane(int number) {
   const Layout layout(ranks());
-  std::byte* const start = base_ + layout.lanes + static_cast<std::size_t>(number) * layout.lane_bytes;
-  return {*this,
-          number,
-          rank_,
-          ranks(),
-          *reinterpret_cast<LaneHead*>(start),
-          {reinterpret_cast<LaneRank*>(start + layout.lane_ranks), layout.n},
-          start + layout.lane_slots};
+  std::byte* const start =
+      base_ + layout.lanes + static_cast<std::size_t>(number) * Lane::bytes_for(layout.n);
+  return Lane::at(start, *this, number, rank_, all_ranks_);
 }
 
 void Segment::ring_bell_if_sleeping(int rank) const {
@@ -154,9 +152,9 @@ void Segment::ring_bell_if_sleeping(int rank) const {
   if (state(rank).sleeping.load(std::memory_order_relaxed) != 0) ring_bell(rank);
 }
 
-void Segment::ring_all_if_sleeping() const {
+void Segment::ring_if_sleeping(std::span<const int> ranks) const {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  for (int rank = 0; rank < ranks(); ++rank)
+  for (const int rank : ranks)
     if (rank != rank_ && state(rank).sleeping.load(std::memory_order_relaxed) != 0) ring_bell(rank);
 }
 

@@ -69,12 +69,14 @@ class Segment {
   // Whether private memory of other ranks may be reached by cross-memory attach, where the kernel lets us.
   void let_attach(bool allowed) { may_attach_ = allowed; }
 
-  // Says in the lane's post who this rank is, and whether it has found that it can attach to all others.
-  void introduce(const Lane& lane);
+  // Says in the lane's post who this rank is: before its first operation there.
+  void enter(const Lane& lane) const;
+  // Says there whether this rank has found that it can attach to all others.
+  void introduce(const Lane& lane) const;
 
   // After something was published for that rank.
   void ring_bell_if_sleeping(int rank) const;
-  void ring_all_if_sleeping() const;
+  void ring_if_sleeping(std::span<const int> ranks) const;  // all of them but this one
   void ring_bell(int rank) const;
   [[nodiscard]] int own_bell() const;  // readable once rung
 
@@ -87,10 +89,8 @@ class Segment {
   Descriptors descriptors_;
   int rank_;
   std::shared_ptr<Memory> memory_;
+  std::vector<int> all_ranks_;  // 0, 1, 2, …
   std::atomic<bool> may_attach_ = true;
-  // Of cross-memory attach to all others: each lane may be the first to try.
-  enum class Tried { no, works, fails };
-  std::atomic<Tried> tried_ = Tried::no;
   std::uint64_t token_ = 0;  // see Post
   std::byte* base_ = nullptr;
   std::size_t length_ = 0;

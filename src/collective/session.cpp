@@ -32,8 +32,8 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   if (!record.empty()) open_record(record, clock_offset);
   Segment* const common = streams_ == nullptr ? nullptr : streams_->common_segment();
   options.nodes = nodes_;
-  options.node_segment = segment();
-  engine_ = std::make_unique<Engine>(*transport_, common, options, writer_.get());
+  options.segment = segment();
+  engine_ = std::make_unique<Engine>(*transport_, options, writer_.get());
   // What goes the short way is not seen by the engine, which records.
   const bool crowded = is_crowded(local_size_);
   if (common != nullptr && !writer_)

@@ -35,8 +35,9 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 std::uint64_t purpose_of(const Announcement& what, std::uint64_t call) {
   std::uint64_t hash = mixed(1, call);
-  hash = mixed(hash, static_cast<std::uint64_t>(what.kind) << 16 |
-                         static_cast<std::uint64_t>(what.type) << 8 | static_cast<std::uint64_t>(what.op));
+  hash =
+      mixed(hash, static_cast<std::uint64_t>(what.wire) << 24 | static_cast<std::uint64_t>(what.kind) << 16 |
+                      static_cast<std::uint64_t>(what.type) << 8 | static_cast<std::uint64_t>(what.op));
   hash = mixed(hash, what.count);
   for (const char letter : what.name) hash = mixed(hash, static_cast<unsigned char>(letter));
   return hash & ~count_mask;
@@ -52,23 +53,22 @@ Duration Shortcut::usual_patience(bool crowded) {
   return std::chrono::microseconds(crowded ? 300 : 50);
 }
 
-bool Shortcut::run(const Announcement& what, std::byte* data) {
+Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || lane_.ranks > most_ranks || lane_.segment.lost() >= 0) return false;
+  if (!lock || lane_.ranks > most_ranks || lane_.segment.lost() >= 0) return Outcome::not_done;
   const std::uint64_t call = calls_++;
-  if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return false;
+  if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return Outcome::not_done;
   const std::uint64_t purpose = purpose_of(what, call);
   if (what.bytes() <= small_up_to) {
     if (what.count > 0) std::memcpy(lane_.slot(lane_.rank, meetings_), data, what.bytes());
-    if (!meet(purpose)) return false;
-    reduce_small(what, data);
-    return true;
+    if (!meet(purpose)) return Outcome::not_done;
+    return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
   }
   Direct direct(lane_, Pieces{{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
   direct.post();
-  if (!meet(purpose)) return false;
+  if (!meet(purpose)) return Outcome::not_done;
   wait_until([&] { return direct.advance(); });
-  return true;
+  return direct.found_nan() ? Outcome::done_with_nan : Outcome::done;
 }
 
 // ---- The meeting ----
@@ -138,12 +138,12 @@ bool Shortcut::take_away(Word& word) {
 // ---- The work ----
 
 // A slot is written again four meetings later, when all have long been here.
-void Shortcut::reduce_small(const Announcement& what, std::byte* data) {
-  if (what.count == 0) return;
+bool Shortcut::reduce_small(const Announcement& what, std::byte* data) {
+  if (what.count == 0) return false;
   const std::byte* inputs[most_ranks];
   for (int rank = 0; rank < lane_.ranks; ++rank) inputs[rank] = lane_.slot(rank, meetings_ - 1);
-  combine_all(what.type, what.op, {inputs, static_cast<std::size_t>(lane_.ranks)}, {&data, 1},
-              static_cast<std::size_t>(what.count));
+  return combine_all(what.type, what.op, {inputs, static_cast<std::size_t>(lane_.ranks)}, {&data, 1},
+                     static_cast<std::size_t>(what.count));
 }
 
 template <class Condition>

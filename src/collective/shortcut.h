@@ -27,8 +27,9 @@ class Shortcut {
   Shortcut(Segment& segment, bool crowded, Duration patience);
   [[nodiscard]] static Duration usual_patience(bool crowded);
 
-  // True: it is done. False: nothing has happened, ask the engine. Throws Error if a rank is lost on the way.
-  [[nodiscard]] bool run(const Announcement& what, std::byte* data);
+  enum class Outcome { not_done, done, done_with_nan };
+  // Not done: nothing has happened, ask the engine. Throws Error if a rank is lost on the way.
+  [[nodiscard]] Outcome run(const Announcement& what, std::byte* data);
 
  private:
   using Word = std::atomic<std::uint64_t>;
@@ -38,7 +39,7 @@ class Shortcut {
   [[nodiscard]] bool somebody_gave_up(std::uint64_t purpose) const;
   [[nodiscard]] bool wait_for_all(Word& word);
   void take_turn(unsigned round) const;
-  void reduce_small(const Announcement& what, std::byte* data);
+  [[nodiscard]] bool reduce_small(const Announcement& what, std::byte* data);
   template <class Condition>
   void wait_until(Condition holds);
 

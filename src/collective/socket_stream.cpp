@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -42,6 +44,7 @@ ssize_t send_record(int socket, std::span<const std::byte> first, std::span<cons
 }  // namespace
 
 std::size_t SocketStream::write(std::span<const std::byte> first, std::span<const std::byte> second) {
+  drained_ = false;  // should it fail, what the peer said last is to be read
   std::size_t written = 0;
   while (written < most_at_once && !(first.empty() && second.empty())) {
     const auto head = first.first(std::min(first.size(), record_bytes));
@@ -60,8 +63,24 @@ std::size_t SocketStream::write(std::span<const std::byte> first, std::span<cons
 
 std::size_t SocketStream::read(std::span<std::byte> buffer) {
   if (buffer.empty()) return 0;
+  if (ahead_.empty() && buffer.size() < memory_.size())
+    ahead_ = std::span<const std::byte>(memory_).first(receive(memory_));
+  if (ahead_.empty()) return buffer.size() < memory_.size() ? 0 : receive(buffer);
+  const std::size_t taken = std::min(buffer.size(), ahead_.size());
+  std::memcpy(buffer.data(), ahead_.data(), taken);
+  ahead_ = ahead_.subspan(taken);
+  return taken;
+}
+
+// After less came than there was room for, nothing is there: who asks once more at once is told so without a
+// system call.
+std::size_t SocketStream::receive(std::span<std::byte> buffer) {
+  if (std::exchange(drained_, false)) return 0;
   const auto received = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (received > 0) return static_cast<std::size_t>(received);
+  if (received > 0) {
+    drained_ = static_cast<std::size_t>(received) < buffer.size();
+    return static_cast<std::size_t>(received);
+  }
   if (received == 0) throw Error("connection: closed by the other end");
   if (try_later(errno)) return 0;
   throw Error::from_errno(errno, "connection");

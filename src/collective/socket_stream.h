@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream over a connected, non-blocking socket.
+// A Stream over a connected, non-blocking socket. A small message, with the frame before it, is read by one
+// system call.
 #pragma once
+#include <array>
+
 #include "base/fd.h"
 #include "stream.h"
 
@@ -14,7 +17,12 @@ class SocketStream final : public Stream {
   [[nodiscard]] int fd() const { return socket_.get(); }
 
  private:
+  [[nodiscard]] std::size_t receive(std::span<std::byte> buffer);
+
   Fd socket_;
+  std::array<std::byte, 4096> memory_;
+  std::span<const std::byte> ahead_;  // read into the memory and not asked for yet
+  bool drained_ = false;
 };
 
 }  // namespace longship::collective

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "numbers.h"
 #include "reduce.h"
 
 namespace longship::collective {
@@ -36,6 +37,12 @@ bool Staged::advance() {
     moved = (sliced_ ? collect_next() : reduce_next()) || moved;
   }
   return consumed_ == first_ + chunks_;
+}
+
+// Slices are reduced by others: only the whole shows it.
+bool Staged::found_nan() const {
+  return std::any_of(pieces_.begin(), pieces_.end(),
+                     [](const Values& piece) { return count_nan(piece.type, piece.data, piece.count) > 0; });
 }
 
 // Which elements of the whole a chunk holds.
@@ -98,7 +105,7 @@ bool Staged::collect_next() {
 void Staged::combine_slots(std::uint64_t chunk, std::size_t offset, std::byte* out, std::size_t count) const {
   std::vector<const std::byte*> inputs;
   for (int rank = 0; rank < lane_.ranks; ++rank) inputs.push_back(lane_.slot(rank, chunk) + offset * width_);
-  combine_all(type_, op_, inputs, {&out, 1}, count);
+  static_cast<void>(combine_all(type_, op_, inputs, {&out, 1}, count));
 }
 
 }  // namespace longship::collective

@@ -22,6 +22,7 @@ class Staged {
 
   // As far as it goes now; true when all is done.
   bool advance();
+  [[nodiscard]] bool found_nan() const;  // in the result; then
 
  private:
   [[nodiscard]] Range range_of(std::uint64_t chunk) const;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Transport over Streams: shared memory to the ranks of this node, TCP to all others.
 //
-// One epoll set ends every sleep: the bell of this rank in the segment, the sockets, the links to the node's
-// other ranks (which carry nothing and hang up when a process dies), and an eventfd for wake().
+// One epoll set ends every sleep: the bell of this rank in the segment, an eventfd for wake(), and a second
+// set, of the sockets and of the links to the node's other ranks (which carry nothing and hang up when a
+// process dies). A thread that sleeps while another one progresses must not be woken by each message that the
+// other is reading anyway, so the second set is taken out of the first meanwhile.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "base/fd.h"
 #include "mailbox.h"
 #include "segment.h"
+#include "striped_stream.h"
 #include "transport.h"
 
 namespace longship::collective {
@@ -22,7 +25,7 @@ struct Wiring {
   std::vector<int> node_ranks;       // the ranks of this node, ascending, this one among them
   std::vector<Fd>
       links;  // by position in node_ranks: a socket that lives as long as that rank's process, or none
-  std::vector<Fd> sockets;  // by rank: connections to other nodes, none to this one
+  std::vector<std::vector<Fd>> sockets;  // by rank: connections to other nodes, none to this one
 };
 
 class StreamTransport final : public Transport {
@@ -44,15 +47,18 @@ class StreamTransport final : public Transport {
  private:
   struct Peer {
     std::unique_ptr<Mailbox> mailbox;
-    int socket = -1;
-    bool wants_to_write = false;  // what epoll was told
-    bool gone = false;            // left and hung up
+    const StripedStream* stream = nullptr;  // the mailbox's, if it goes over sockets
+    std::vector<int> sockets;
+    std::vector<std::uint32_t> events;  // what epoll was told, by socket
+    bool gone = false;                  // left and hung up
   };
 
-  void watch(int fd, std::uint32_t events, std::uint64_t key);
+  void watch(const Fd& set, int fd, std::uint32_t events, std::uint64_t key);
+  void let_descriptors_wake(bool wanted);
   bool progress_node();
   bool progress_descriptors();
-  bool progress_socket(int rank);
+  void wire_sockets(int rank, std::vector<Fd> sockets);
+  bool progress_sockets(int rank);
   void link_event(std::size_t position);
   void update_interest(int rank);
   void check_lost() const;
@@ -60,9 +66,11 @@ class StreamTransport final : public Transport {
 
   Wiring wiring_;
   std::vector<Peer> peers_;
-  Fd epoll_, waker_;
+  Fd epoll_, descriptors_, waker_;  // what ends a sleep; sockets and links, one of those; wake()
   bool has_sockets_ = false;
   bool armed_ = false;
+  bool descriptors_wake_ = true;
+  std::atomic<bool> somebody_waits_ = false;
   bool left_ = false;
   unsigned idle_rounds_ = 0;
   std::atomic<bool> descriptors_ready_ = false;  // set by wait(): look at them in the next progress()

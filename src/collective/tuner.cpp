@@ -29,6 +29,17 @@ double typical(std::vector<double> values) {
   return *quarter;
 }
 
+std::string tensors_text(std::size_t count) {
+  return fmt::format("{} tensor{}", count, count == 1 ? "" : "s");
+}
+
+template <class T>
+T middle(std::vector<T> values) {
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  return *half;
+}
+
 std::string spread_text(const Layout& layout) {
   return fmt::format("{} rank{} on {} node{}", layout.ranks, layout.ranks == 1 ? "" : "s", layout.nodes,
                      layout.nodes == 1 ? "" : "s");
@@ -56,6 +67,21 @@ void Tuner::measured(Way way, std::uint64_t bytes, const Layout& layout, double 
   const auto found = classes_.find(key(bytes, layout));
   if (found == classes_.end() || found->second.is_settled) return;
   found->second.seconds[way].push_back(seconds);
+}
+
+// Each time after four times as many: who trains for days wants no more lines than who tries it out.
+void Tuner::batched(std::size_t tensors, std::uint64_t bytes) {
+  if (!log_) return;
+  batch_tensors_.push_back(tensors);
+  batch_bytes_.push_back(bytes);
+  if (batch_bytes_.size() < batches_to_tell_) return;
+  const auto most = *std::max_element(batch_tensors_.begin(), batch_tensors_.end());
+  log_(fmt::format("fusion: of {} all-reduces one in the middle had {} and {}, the largest {}",
+                   batch_bytes_.size(), tensors_text(middle(batch_tensors_)), size_text(middle(batch_bytes_)),
+                   tensors_text(most)));
+  batch_tensors_.clear();
+  batch_bytes_.clear();
+  batches_to_tell_ *= 4;
 }
 
 Tuner::Class Tuner::fresh(std::uint64_t bytes, const Layout& layout) const {

@@ -24,11 +24,16 @@ class Tuner {
   // How long one took that was chosen here.
   void measured(Way way, std::uint64_t bytes, const Layout& layout, double seconds);
 
+  // So many tensors were decided as one all-reduce. Their number follows from how long the one before takes,
+  // and is told from time to time.
+  void batched(std::size_t tensors, std::uint64_t bytes);
+
   // What is expected and what was measured, for people.
   [[nodiscard]] std::string table(const Layout& layout) const;
 
  private:
-  static constexpr std::size_t tries = 5;  // of each way in a class of sizes
+  static constexpr std::size_t tries = 5;           // of each way in a class of sizes
+  static constexpr std::size_t first_batches = 64;  // until they are told of for the first time
 
   struct Class {
     std::vector<Way> candidates;  // the most promising first
@@ -45,6 +50,9 @@ class Tuner {
   Costs costs_;
   Log log_;
   std::map<Key, Class> classes_;
+  std::vector<std::size_t> batch_tensors_;  // since they were last told of
+  std::vector<std::uint64_t> batch_bytes_;
+  std::size_t batches_to_tell_ = first_batches;
 };
 
 }  // namespace longship::collective

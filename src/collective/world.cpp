@@ -117,6 +117,7 @@ World world_from(const Lookup& variable) {
   world.local_rank = launched.local_rank.value_or(launched.rank % world.local_size);
   world.one_node = launched.one_node;
   world.link_timeout = std::chrono::seconds(number_or(variable, "LONGSHIP_LINK_TIMEOUT", 30, 1, 86'400));
+  world.sockets = number_or(variable, "LONGSHIP_SOCKETS", 1, 1, 16);
   world.patience = std::chrono::seconds(number_or(variable, "LONGSHIP_RENDEZVOUS_TIMEOUT", 60, 1, 86'400));
   world.node = variable("LONGSHIP_NODE").value_or(launched.node);
   if (world.node.empty()) world.node = host_name();

@@ -26,6 +26,7 @@ struct World {
   bool one_node = false;      // known before the meeting
   std::chrono::seconds patience{60};      // for the others to arrive
   std::chrono::seconds link_timeout{30};  // a node that is not heard of for so long is lost
+  int sockets = 1;                        // between two ranks of different nodes; rank 0's counts
 };
 
 // From the environment; a process that nobody launched is a world of one. Throws Error naming the variable.

@@ -12,10 +12,6 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-void append(Words& words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-}
-
 // Of a box: the home, /tmp and the working directory, as binds; then what was asked for, which so has the
 // last word. `has_tmp`: the engine shows the host's /tmp by itself.
 std::vector<box::Bind> all_binds(const EngineBox& box, bool has_tmp) {

@@ -23,7 +23,7 @@ namespace {
 constexpr auto patience = std::chrono::hours(1);  // for images of many gigabytes on a slow disk
 constexpr std::string_view name_in_sarus = "longship/image";
 
-std::string said_by(std::vector<std::string> arguments) {
+std::string said_in_the_end_by(std::vector<std::string> arguments) {
   Command command;
   command.arguments = std::move(arguments);
   return output_of(std::move(command), {.timeout = patience});
@@ -43,13 +43,13 @@ std::string load_into_sarus(const box::Spec& spec) {
   const auto tag = tree.filename().string();
   const auto name = "load/" + std::string(name_in_sarus);
   const Fd held = wait_for_lock(spec.unpacked / "sarus.lock");
-  if (!detail::lists_image(said_by({"sarus", "images"}), name, tag)) {
+  if (!detail::lists_image(said_in_the_end_by({"sarus", "images"}), name, tag)) {
     note("loading {} into sarus, once", spec.root.string());
     const TemporaryDirectory aside(".sarus", spec.unpacked);
     const auto archive = aside.path() / "image.tar";
     const auto wanted = std::string(name_in_sarus) + ":" + tag;
     detail::write_docker_archive(tree, archive, wanted);
-    (void)said_by({"sarus", "load", archive.string(), wanted});
+    (void)said_in_the_end_by({"sarus", "load", archive.string(), wanted});
   }
   return name + ":" + tag;
 }
@@ -80,7 +80,7 @@ std::string configuration(const std::string& layer_digest) {
 
 // tar and sha256sum are on every machine; OpenSSL would make the small program, which does this, a large one.
 std::string digest_of(const fs::path& file) {
-  return said_by({"sha256sum", file.string()}).substr(0, 64);
+  return said_in_the_end_by({"sha256sum", file.string()}).substr(0, 64);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ bool detail::lists_image(std::string_view table, std::string_view name, std::str
 void detail::write_docker_archive(const fs::path& tree, const fs::path& archive, const std::string& name) {
   const TemporaryDirectory parts(".docker", archive.parent_path());
   const auto layer = parts.path() / "layer.tar";
-  (void)said_by({"tar", "--create", "--file", layer.string(), "--directory", tree.string(), "--numeric-owner",
+  (void)said_in_the_end_by({"tar", "--create", "--file", layer.string(), "--directory", tree.string(), "--numeric-owner",
                  "--owner=0", "--group=0", "."});
   const auto config = configuration(digest_of(layer));
   write_file(parts.path() / "config.json", config);
@@ -111,7 +111,7 @@ void detail::write_docker_archive(const fs::path& tree, const fs::path& archive,
   formats::Array manifest;
   manifest.emplace_back(std::move(entry));
   write_file(parts.path() / "manifest.json", formats::dump_json(std::move(manifest)));
-  (void)said_by({"tar", "--create", "--file", archive.string(), "--directory", parts.path().string(),
+  (void)said_in_the_end_by({"tar", "--create", "--file", archive.string(), "--directory", parts.path().string(),
                  "manifest.json", config_name, "layer.tar"});
 }
 

@@ -78,10 +78,6 @@ void add(std::vector<std::string>& words, More&&... more) {
   (words.emplace_back(std::forward<More>(more)), ...);
 }
 
-void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-}
-
 // `longship box` with all that the plan's box has, and the helper.
 std::vector<std::string> box_around(const Plan& plan, const std::vector<std::string>& helper) {
   const auto& spec = plan.box->spec;

@@ -66,13 +66,13 @@ static int stop(void) {
   return ours ? MPI_Finalize() : MPI_SUCCESS;
 }
 
-static int open(void) {
+static int open_messages(void) {
   CHECKED(MPI_Comm_dup(all, &current));
   return MPI_Comm_set_errhandler(current, MPI_ERRORS_RETURN);
 }
 
 /* Not freed: MPICH would give its number to the next one, and with it what nobody has read. There is room for about two thousand. */
-static int close(void) {
+static int close_messages(void) {
   current = MPI_COMM_NULL;
   return MPI_SUCCESS;
 }
@@ -150,6 +150,6 @@ static void text(int code, char* words, size_t bytes) {
 
 __attribute__((visibility("default"))) const struct longship_mpi_calls* longship_mpi(void) {
   static const struct longship_mpi_calls calls = {
-      LONGSHIP_MPI_VERSION, library, start, nodes, stop, open, close, send, receive, test, wait_any, forget, text};
+      LONGSHIP_MPI_VERSION, library, start, nodes, stop, open_messages, close_messages, send, receive, test, wait_any, forget, text};
   return &calls;
 }

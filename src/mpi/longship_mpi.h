@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A site's own MPI, as Longship uses it: messages between two ranks, nothing else.
  *
- * liblongship.so knows no MPI; each family has a library of its own behind this table (longship_mpi.c, compiled with that
- * family's mpicc), which is loaded when it is asked for. One thread at a time. Functions return 0, or an MPI error
- * code that text() puts into words. */
+ * liblongship.so knows no MPI; each family has a library of its own behind this table (longship_mpi.c,
+ * compiled with that family's mpicc), which is loaded when it is asked for. One thread at a time. Functions
+ * return 0, or an MPI error code that text() puts into words. */
 #ifndef LONGSHIP_MPI_H
 #define LONGSHIP_MPI_H
 #include <stddef.h>
@@ -36,7 +36,8 @@ struct longship_mpi_calls {
   int (*nodes)(int* nodes);
   /* Ends MPI, if start() began it. */
   int (*stop)(void);
-  /* Messages of one open() and those of the next have nothing to do with each other. All ranks call these together. */
+  /* Messages of one open() and those of the next have nothing to do with each other. All ranks call these
+   * together. */
   int (*open)(void);
   int (*close)(void);
   int (*send)(int to, int tag, const void* data, size_t bytes, struct longship_mpi_request** request);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <unordered_map>
 
 namespace longship::trace {
@@ -43,9 +44,12 @@ AllArrivals gather(const std::vector<std::vector<record::Collective>>& collectiv
   return all;
 }
 
+using WaitedFor = std::map<std::size_t, std::int64_t>;  // ns, by index into Run::ranks
+
 // Walks one rank's waiting along its collectives, in order, and hands each piece to who was waited for.
-void blame_waiting(const std::vector<record::Collective>& collectives, const Intervals& waiting,
-                   std::size_t self, const AllArrivals& all, std::vector<Blame>& blames) {
+WaitedFor blame_waiting(const std::vector<record::Collective>& collectives, const Intervals& waiting,
+                        std::size_t self, const AllArrivals& all) {
+  WaitedFor waited_for;
   std::int64_t blamed_until = std::numeric_limits<std::int64_t>::min();
   auto piece = waiting.begin();
   for (const auto& collective : collectives) {
@@ -55,10 +59,11 @@ void blame_waiting(const std::vector<record::Collective>& collectives, const Int
     while (piece != waiting.end() && piece->end <= waited.begin) ++piece;
     for (auto next = piece; next != waiting.end() && next->begin < waited.end; ++next) {
       const Interval common{std::max(next->begin, waited.begin), std::min(next->end, waited.end)};
-      blames[arrivals.last_rank].caused += common.length();
+      if (common.length() > 0) waited_for[arrivals.last_rank] += common.length();
     }
     blamed_until = std::max(blamed_until, arrivals.last);
   }
+  return waited_for;
 }
 
 }  // namespace
@@ -75,8 +80,15 @@ BlameResult blame(const Run& run, std::span<const Breakdown> breakdowns, const I
     ++result.collectives;
     if (arrivals.has_last()) ++result.ranks[arrivals.last_rank].last;
   }
-  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank)
-    blame_waiting(collectives[rank], breakdowns[rank].waiting, rank, all, result.ranks);
+  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+    Blame& own = result.ranks[rank];
+    for (const auto& [other, time] : blame_waiting(collectives[rank], breakdowns[rank].waiting, rank, all)) {
+      result.ranks[other].caused += time;
+      if (time <= own.for_that) continue;
+      own.for_that = time;
+      own.waited_for = run.ranks[other].rank;
+    }
+  }
   return result;
 }
 

@@ -19,6 +19,8 @@ struct Blame {
   std::uint64_t last = 0;  // collectives in which this rank arrived last, and not together with the first
   std::int64_t caused =
       0;  // ns that the training threads of others were blocked until it came, all of them summed
+  int waited_for = -1;        // the rank that kept this one waiting for longest, if any did
+  std::int64_t for_that = 0;  // ns
 };
 
 struct BlameResult {

@@ -65,6 +65,9 @@ formats::Table rank_json(const RankReport& rank) {
   table.set("rank", rank.rank);
   table.set("node", rank.node);
   table.set("seconds", times_json(rank.times));
+  table.set("hidden_seconds", seconds(rank.hidden));
+  table.set("waited_for", rank.waited_for < 0 ? formats::Value() : formats::Value(rank.waited_for));
+  table.set("waited_for_seconds", seconds(rank.for_that));
   table.set("arrived_last", rank.last);
   table.set("others_waited_seconds", seconds(rank.caused));
   return table;
@@ -94,8 +97,13 @@ Report analyse(const Run& run) {
     report.moving += breakdown.moving;
     report.hidden += breakdown.hidden;
     for (std::size_t a = 0; a < report.times.size(); ++a) report.times[a] += breakdown.times[a];
+    const Blame& blamed = blames.ranks[i];
     report.ranks.push_back({run.ranks[i].rank, printable(run.ranks[i].node), breakdown.times,
-                            blames.ranks[i].last, blames.ranks[i].caused});
+                            breakdown.hidden, blamed.waited_for, blamed.for_that, blamed.last,
+                            blamed.caused});
+    const auto recording = overhead(run.ranks[i], interval);
+    report.recording.entries += recording.entries;
+    report.recording.cost += recording.cost;
   }
   add_metrics(run, report);
   report.advice = advise(report);
@@ -143,6 +151,15 @@ std::string straggler_words(const Report& report) {
                      formats::human_seconds(seconds(worst->caused)));
 }
 
+std::string recording_words(const Report& report) {
+  const auto all = std::accumulate(report.times.begin(), report.times.end(), std::int64_t{0});
+  if (report.recording.entries == 0 || all <= 0) return {};
+  const auto cost = static_cast<double>(report.recording.cost);
+  return fmt::format("recording took {:.2g} % of the time: {} entries of {:.1f} µs on average",
+                     100 * cost / static_cast<double>(all), formats::grouped(report.recording.entries),
+                     cost * 1e-3 / static_cast<double>(report.recording.entries));
+}
+
 formats::Value to_json(const Report& report) {
   formats::Table table;
   table.set("version", 1);
@@ -156,6 +173,10 @@ formats::Value to_json(const Report& report) {
   collectives.set("moving_seconds", seconds(report.moving));
   collectives.set("hidden_seconds", seconds(report.hidden));
   table.set("collectives", std::move(collectives));
+  formats::Table recording;
+  recording.set("entries", report.recording.entries);
+  recording.set("seconds", seconds(report.recording.cost));
+  table.set("recording", std::move(recording));
   formats::Table metrics;
   for (const auto& [name, value] : report.metrics)
     metrics.set(name, std::isfinite(value) ? formats::Value(value) : formats::Value());

@@ -89,6 +89,37 @@ TEST_F(AbiTest, OneStructSaysEveryOperation) {
   EXPECT_STREQ(longship_last_error(), "77: there is no such kind of operation");
 }
 
+TEST_F(AbiTest, WhatTravelsMayBeNarrowerAndCallersThatKnowNothingOfItGoOn) {
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  std::vector<float> values = {1, 2};
+  auto asked = operation(LONGSHIP_ALLREDUCE, "w", values.data(), 2, LONGSHIP_F32);
+  asked.wire = LONGSHIP_BF16;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_OK) << longship_last_error();
+  asked.wire = LONGSHIP_F64;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_USAGE);
+  EXPECT_THAT(longship_last_error(), HasSubstr("only f32 can be sent as f16 or bf16"));
+  asked.wire = 99;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_USAGE);
+  EXPECT_STREQ(longship_last_error(), "99: there is no such type for the wire");
+  asked.bytes = offsetof(longship_operation, wire);  // as it was before there was such a field
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_OK) << longship_last_error();
+}
+
+TEST_F(AbiTest, WithoutNcclTensorsOnGpusAreRefusedInWords) {
+  EXPECT_EQ(longship_nccl_open(0), LONGSHIP_USAGE);
+  ASSERT_EQ(longship_init(), LONGSHIP_OK);
+  float value = 0;
+  auto asked = operation(LONGSHIP_ALLREDUCE, "w", &value, 1, LONGSHIP_F32);
+  asked.device = 1;
+  EXPECT_EQ(longship_run(&asked), LONGSHIP_FAILED);
+  EXPECT_STREQ(longship_last_error(), "\"w\" is on GPUs: call longship_nccl_open for process set 0 first");
+  ::setenv("LONGSHIP_NCCL", "/nowhere/libnccl.so.2", 1);
+  EXPECT_EQ(longship_nccl_open(0), LONGSHIP_FAILED);
+  EXPECT_THAT(longship_last_error(), HasSubstr("/nowhere/libnccl.so.2"));
+  ::unsetenv("LONGSHIP_NCCL");
+  EXPECT_EQ(longship_nccl_open(7), LONGSHIP_USAGE);
+}
+
 TEST_F(AbiTest, GatheredElementsAreReadOnce) {
   ASSERT_EQ(longship_init(), LONGSHIP_OK);
   const std::vector<std::int64_t> values = {4, 5};
@@ -192,6 +223,18 @@ TEST_F(AbiTest, AnEnvironmentThatMakesNoSenseIsAnErrorOfInit) {
   ::setenv("WORLD_SIZE", "many", 1);
   EXPECT_EQ(longship_init(), LONGSHIP_USAGE);
   EXPECT_THAT(longship_last_error(), HasSubstr("WORLD_SIZE=many"));
+}
+
+TEST_F(AbiTest, SecondsThatAreNoneAreNamed) {
+  for (const char* const name : {"LONGSHIP_STALL_WARNING", "LONGSHIP_PATIENCE"}) {
+    ::setenv(name, "soon", 1);
+    EXPECT_EQ(longship_init(), LONGSHIP_USAGE);
+    EXPECT_EQ(longship_last_error(), std::string(name) + "=soon: not a number of seconds");
+    ::setenv(name, "0", 1);
+    EXPECT_EQ(longship_init(), name == std::string("LONGSHIP_PATIENCE") ? LONGSHIP_USAGE : LONGSHIP_OK);
+    longship_shutdown();
+    ::unsetenv(name);
+  }
 }
 
 TEST_F(AbiTest, RecordsWhereTheEnvironmentSays) {

@@ -120,6 +120,80 @@ TEST_F(CoordinatorTest, WhatWaitsForALeaverFailsNowAndLater) {
   EXPECT_EQ(coordinator.next(now)->error, "\"y\" needs all ranks, but rank 2 has left");
 }
 
+// ---- Warnings ----
+
+class WarningTest : public CoordinatorTest {
+ protected:
+  using Sentences = std::vector<std::string>;
+  void SetUp() override {
+    coordinator = Coordinator({0, 1, 2}, {.fusion_bytes = 100, .patience = 100s, .warning = 10s});
+  }
+};
+
+TEST_F(WarningTest, WhatWaitsForLongIsToldOnceWithWhoHasItAndWhoMisses) {
+  announce(0, sum_of("w"));
+  announce(2, sum_of("w"));
+  EXPECT_EQ(coordinator.deadline(), now + 10s);
+  now += 9s;
+  EXPECT_EQ(coordinator.warnings(now), Sentences{});
+  now += 2s;
+  EXPECT_EQ(coordinator.warnings(now),
+            Sentences{"\"w\" has waited 11 s for rank 1, announced by ranks 0 and 2"});
+  EXPECT_EQ(coordinator.deadline(), now + 89s) << "next is the end of the patience";
+  now += 20s;
+  EXPECT_EQ(coordinator.warnings(now), Sentences{});
+  announce(1, sum_of("w"));
+  EXPECT_EQ(coordinator.next(now)->error, "");
+}
+
+TEST_F(WarningTest, ThoseThatWaitForTheSameRanksShareASentence) {
+  for (const char* name : {"b", "a", "c"}) {
+    announce(0, sum_of(name));
+    now += 1s;
+  }
+  announce(1, sum_of("other"));
+  now += 8s;  // "c" is 9 s old
+  EXPECT_EQ(coordinator.warnings(now),
+            Sentences{"\"b\" and 1 more have waited 11 s for ranks 1 and 2, announced by rank 0"});
+  EXPECT_EQ(coordinator.deadline(), now + 1s);
+  now += 2s;
+  EXPECT_EQ(coordinator.warnings(now),
+            (Sentences{"\"other\" has waited 10 s for ranks 0 and 2, announced by rank 1",
+                       "\"c\" has waited 11 s for ranks 1 and 2, announced by rank 0"}));
+}
+
+TEST_F(WarningTest, WhatIsDoneInTimeIsNotSpokenOf) {
+  announce(0, sum_of("w"));
+  now += 9s;
+  announce(1, sum_of("w"));
+  announce(2, sum_of("w"));
+  announce(1, sum_of("x"));
+  now += 5s;
+  EXPECT_EQ(coordinator.warnings(now), Sentences{});
+  EXPECT_EQ(coordinator.deadline(), now + 5s) << "of x";
+}
+
+TEST_F(WarningTest, ARestOfAGroupIsAWaitForThoseWhoOweIt) {
+  for (int rank = 0; rank < 3; ++rank)
+    for (const char* name : {"a", "b"}) {
+      Announcement one = sum_of(name);
+      one.group = "g";
+      one.group_size = 2;
+      if (rank != 1 || *name == 'a') announce(rank, one);
+    }
+  now += 10s;
+  EXPECT_EQ(coordinator.warnings(now),
+            Sentences{"\"a\" and 1 more have waited 10 s for rank 1, announced by ranks 0 and 2"});
+}
+
+TEST_F(WarningTest, NoLimitNoWarning) {
+  coordinator = Coordinator({0, 1, 2}, {.fusion_bytes = 100, .patience = 100s, .warning = 0s});
+  announce(0, sum_of("w"));
+  EXPECT_EQ(coordinator.deadline(), now + 100s);
+  now += 99s;
+  EXPECT_EQ(coordinator.warnings(now), Sentences{});
+}
+
 // ---- Groups and joins ----
 
 class GroupTest : public CoordinatorTest {

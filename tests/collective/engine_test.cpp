@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <barrier>
+#include <condition_variable>
 
 #include "base/error.h"
 #include "engines.h"
@@ -94,6 +95,31 @@ TEST_P(EngineTest, ATensorThatAnotherRankMissesIsNamedWithThatRank) {
         both.arrive_and_wait();
       },
       options);
+}
+
+TEST_P(EngineTest, WhoIsWaitedForIsNamedWhileItIsNotThere) {
+  std::mutex mutex;
+  std::condition_variable told;
+  std::string said;
+  Engine::Options options;
+  options.limits.warning = 20ms;
+  options.log = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    said += line + "\n";
+    told.notify_all();
+  };
+  on_ranks(
+      3,
+      [&](Driver& driver, int rank) {
+        std::vector<float> values(4, 1.0f);
+        if (rank == 1) {  // comes only once it has been missed
+          std::unique_lock lock(mutex);
+          EXPECT_TRUE(told.wait_for(lock, 60s, [&] { return said.find("for rank 1") != std::string::npos; }));
+        }
+        EXPECT_EQ(driver.run(request(Kind::allreduce, "w", values)).error, "");
+      },
+      options);
+  EXPECT_THAT(said, HasSubstr("\"w\" has waited 0 s for rank 1, announced by ranks 0 and 2"));
 }
 
 // No patience is needed for what can never come.

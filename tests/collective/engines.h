@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks with all their parts, each in a thread of its own.
 #pragma once
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "collective/driver.h"
 #include "collective/engine.h"
 #include "worlds.h"
@@ -14,7 +19,7 @@ inline Request request(Kind kind, const std::string& name, std::vector<float>& v
 
 struct Rank {
   Rank(StreamTransport& transport, const Engine::Options& options)
-      : engine(transport, transport.common_segment(), options, nullptr), driver(transport, engine, true) {}
+      : engine(transport, options, nullptr), driver(transport, engine, true) {}
   Engine engine;
   Driver driver;
 };
@@ -29,7 +34,7 @@ inline void on_engines(Spread spread, int size, const std::function<void(Driver&
       StreamTransport transport(std::move(wiring));
       auto own = options;
       for (int rank = 0; rank < size; ++rank) own.nodes.push_back(node_of(spread, rank));
-      own.node_segment = transport.segment();
+      own.segment = transport.segment();
       Rank rank(transport, own);
       work(rank.driver, number);
     });
@@ -39,7 +44,7 @@ inline void on_engines(Spread spread, int size, const std::function<void(Driver&
 // What a result gathered, as floats.
 inline std::vector<float> floats_of(const Result& result) {
   std::vector<float> values(result.gathered.size() / sizeof(float));
-  std::memcpy(values.data(), result.gathered.data(), result.gathered.size());
+  std::ranges::copy(result.gathered, reinterpret_cast<std::byte*>(values.data()));
   return values;
 }
 

@@ -120,6 +120,36 @@ TEST(ReduceTest, ManyInputsGoToManyOutputsInOnePass) {
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i], static_cast<float>(i % 97) * 3) << i;
 }
 
+TEST(ReduceTest, ANanIsSeenWhileItIsMade) {
+  const Instructions best = instructions();
+  for (const auto most : {Instructions::portable, Instructions::avx2, Instructions::avx512})
+    for (const std::size_t ranks : {1u, 2u, 3u})
+      for (const Op op : {Op::sum, Op::average, Op::min, Op::max, Op::product})
+        for (const std::size_t at : {0u, 7u, 2999u, 3002u}) {
+          use_at_most(most);
+          std::vector<std::vector<std::uint16_t>> halves(ranks, std::vector<std::uint16_t>(3003, 0x3c00));
+          std::vector<std::vector<double>> doubles(ranks, std::vector<double>(3003, 1.0));
+          const auto reduced = [&](Type type, auto& values) {
+            std::vector<std::byte*> all;
+            for (auto& one : values) all.push_back(reinterpret_cast<std::byte*>(one.data()));
+            return combine_all(type, op, std::vector<const std::byte*>(all.begin(), all.end()), all, 3003);
+          };
+          EXPECT_FALSE(reduced(Type::f16, halves));
+          EXPECT_FALSE(reduced(Type::bf16, halves));
+          EXPECT_FALSE(reduced(Type::f64, doubles));
+          EXPECT_FALSE(reduced(Type::i64, doubles));
+          halves.back().assign(3003, 0x3c00);
+          halves.back()[at] = 0x7fc1;  // of either kind
+          doubles.back()[at] = std::nan("");
+          EXPECT_TRUE(reduced(Type::f16, halves)) << name_of(op);
+          halves.back().assign(3003, 0x3c00);
+          halves.back()[at] = 0x7fc1;
+          EXPECT_TRUE(reduced(Type::bf16, halves)) << name_of(op);
+          EXPECT_TRUE(reduced(Type::f64, doubles)) << name_of(op);
+        }
+  use_at_most(best);
+}
+
 TEST(ReduceTest, ANanIsFoundWhereverItIs) {
   std::vector<float> values(3000, 1.0f);
   values[5] = std::numeric_limits<float>::infinity();

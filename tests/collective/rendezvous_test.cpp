@@ -87,16 +87,18 @@ class MeetingTest : public testing::Test {
     one.listener = rank == 0 ? listener.get() : -1;
     one.secret.assign(16, std::byte{7});
     one.patience = 20s;
+    one.sockets = rank == 0 ? sockets : 1;
     return one;
   }
 
-  int nodes = 2;
+  int nodes = 2, sockets = 1;
   Fd listener = listen_tcp("127.0.0.1", 0);
 };
 
 TEST_F(MeetingTest, RanksMeetAndSum) {
-  for (const int count : {1, 2}) {
-    nodes = count;
+  for (const auto& [how_many, connections] : {std::pair{1, 1}, {2, 1}, {2, 4}}) {
+    nodes = how_many;
+    sockets = connections;
     std::vector<std::thread> threads;
     for (int rank = 0; rank < 5; ++rank)
       threads.emplace_back([&, rank] {

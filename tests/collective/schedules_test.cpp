@@ -62,10 +62,15 @@ std::vector<std::byte> reference(Type type, Op op, std::size_t count, int size) 
   return result;
 }
 
+std::optional<Lane> lane_of(StreamTransport& transport) {
+  if (transport.segment() == nullptr) return {};
+  return transport.segment()->lane(Lane::engine);
+}
+
 Schedule allreduce(Way way, Spread spread, StreamTransport& transport, Tag tag, Values values, Op op) {
   switch (way) {
     case Way::direct:
-      return direct_allreduce(*transport.common_segment(), {values}, op);
+      return direct_allreduce(transport.common_segment()->lane(Lane::engine), {values}, op);
     case Way::ring:
       return ring_allreduce(transport, tag, values, op);
     case Way::halving_doubling:
@@ -75,7 +80,7 @@ Schedule allreduce(Way way, Spread spread, StreamTransport& transport, Tag tag, 
     case Way::hierarchical: {
       std::vector<int> nodes;
       for (int rank = 0; rank < transport.size(); ++rank) nodes.push_back(node_of(spread, rank));
-      return hierarchical_allreduce(transport, transport.segment(), nodes, tag, values, op);
+      return hierarchical_allreduce(transport, lane_of(transport), nodes, tag, values, op);
     }
   }
   return {};
@@ -125,7 +130,8 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, AllreduceTest,
     testing::Values(Case{Way::direct, Spread::one_node}, Case{Way::ring, Spread::one_node},
-                    Case{Way::ring, Spread::two_nodes}, Case{Way::halving_doubling, Spread::two_nodes},
+                    Case{Way::ring, Spread::node_each_striped}, Case{Way::ring, Spread::two_nodes},
+                    Case{Way::halving_doubling, Spread::two_nodes},
                     Case{Way::halving_doubling, Spread::node_each}, Case{Way::tree, Spread::two_nodes},
                     Case{Way::hierarchical, Spread::two_nodes}, Case{Way::hierarchical, Spread::node_each}),
     case_name);
@@ -139,7 +145,7 @@ TEST(DirectTest, SeveralTensorsAreReducedAsOne) {
       for (const auto count : counts) tensors.push_back(values_of(Type::f32, count, transport.rank()));
       for (std::size_t i = 0; i < counts.size(); ++i)
         pieces.push_back({Type::f32, tensors[i].data(), counts[i]});
-      drive(transport, direct_allreduce(*transport.common_segment(), pieces, Op::average));
+      drive(transport, direct_allreduce(transport.common_segment()->lane(Lane::engine), pieces, Op::average));
       for (std::size_t i = 0; i < counts.size(); ++i)
         EXPECT_EQ(tensors[i], reference(Type::f32, Op::average, counts[i], size));
     });

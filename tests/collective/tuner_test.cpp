@@ -103,5 +103,20 @@ TEST(TunerTest, TheTableShowsWhatIsExpectedMeasuredAndTaken) {
   EXPECT_THAT(table, HasSubstr("was 1.0 ms*"));
 }
 
+TEST(TunerTest, WhatWasFusedIsToldLessAndLessOften) {
+  std::vector<std::string> said;
+  Tuner tuner({}, [&](const std::string& line) { said.push_back(line); });
+  for (std::size_t i = 1; i < 64; ++i) tuner.batched(i % 3 + 1, 2048);
+  EXPECT_TRUE(said.empty());
+  tuner.batched(9, 5 << 20);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said.front(),
+            "fusion: of 64 all-reduces one in the middle had 2 tensors and 2 KiB, the largest 9 tensors");
+  for (int i = 0; i < 256; ++i) tuner.batched(1, 100);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said.back(),
+            "fusion: of 256 all-reduces one in the middle had 1 tensor and 100 B, the largest 1 tensor");
+}
+
 }  // namespace
 }  // namespace longship::collective

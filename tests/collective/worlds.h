@@ -18,11 +18,13 @@
 
 namespace longship::collective {
 
-// How ranks are spread: one node, one node each, or two nodes with every other rank.
-enum class Spread { one_node, node_each, two_nodes };
+// How ranks are spread: one node, one node each (with several sockets between two of them, too), or two nodes
+// with every other rank.
+enum class Spread { one_node, node_each, node_each_striped, two_nodes };
 
 inline std::string name_of(Spread spread) {
-  return spread == Spread::one_node ? "SharedMemory" : spread == Spread::node_each ? "Sockets" : "Mixed";
+  constexpr const char* names[] = {"SharedMemory", "Sockets", "SeveralSockets", "Mixed"};
+  return names[static_cast<std::size_t>(spread)];
 }
 
 inline std::string spread_name(const testing::TestParamInfo<Spread>& info) {
@@ -30,7 +32,7 @@ inline std::string spread_name(const testing::TestParamInfo<Spread>& info) {
 }
 
 inline int node_of(Spread spread, int rank) {
-  return spread == Spread::one_node ? 0 : spread == Spread::node_each ? rank : rank % 2;
+  return spread == Spread::one_node ? 0 : spread == Spread::two_nodes ? rank % 2 : rank;
 }
 
 inline std::pair<Fd, Fd> socket_pair() {
@@ -50,11 +52,14 @@ inline std::vector<Wiring> wirings(Spread spread, int size) {
     for (int other = 0; other < size; ++other)
       if (node_of(spread, other) == node_of(spread, rank)) wiring.node_ranks.push_back(other);
   }
+  const int sockets = spread == Spread::node_each_striped ? 3 : 1;
   for (int a = 0; a < size; ++a)
     for (int b = a + 1; b < size; ++b)
-      if (node_of(spread, a) != node_of(spread, b))
-        std::tie(all[static_cast<std::size_t>(a)].sockets[static_cast<std::size_t>(b)],
-                 all[static_cast<std::size_t>(b)].sockets[static_cast<std::size_t>(a)]) = socket_pair();
+      for (int i = 0; node_of(spread, a) != node_of(spread, b) && i < sockets; ++i) {
+        auto [one, other] = socket_pair();
+        all[static_cast<std::size_t>(a)].sockets[static_cast<std::size_t>(b)].push_back(std::move(one));
+        all[static_cast<std::size_t>(b)].sockets[static_cast<std::size_t>(a)].push_back(std::move(other));
+      }
   for (auto& wiring : all) {
     if (wiring.node_ranks.size() < 2 || wiring.node_ranks.front() != wiring.rank) continue;
     const auto ranks = static_cast<int>(wiring.node_ranks.size());

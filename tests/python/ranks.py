@@ -8,7 +8,9 @@ import subprocess
 import sys
 import textwrap
 
+PATIENCE = 400  # seconds until a rank hangs for sure: a new torch takes a minute to load on a busy machine
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PYTHON = os.environ.get("LONGSHIP_TEST_PYTHON", sys.executable)  # another one, with another torch
 BOX_SIDE = pathlib.Path(os.environ.get("LONGSHIP_PREFIX", ROOT / "build")).resolve() / "lib" / "longship"
 
 
@@ -41,7 +43,7 @@ class Ranks:
                 environment["LONGSHIP_RENDEZVOUS_FD"] = str(listener.fileno())
             self.processes.append(
                 subprocess.Popen(
-                    [sys.executable, str(path)],
+                    [PYTHON, str(path)],
                     env=environment,
                     cwd=self.directory,
                     pass_fds=[listener.fileno()] if rank == 0 else [],
@@ -53,7 +55,7 @@ class Ranks:
         listener.close()
         return self.processes
 
-    def finish(self, timeout: float = 120) -> list:
+    def finish(self, timeout: float = PATIENCE) -> list:
         results = [process.communicate(timeout=timeout) for process in self.processes]
         for process, (_, errors) in zip(self.processes, results):
             assert process.returncode == 0, errors

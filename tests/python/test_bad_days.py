@@ -8,31 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from ranks import BOX_SIDE
+from library_alone import LIBRARY, wait_until_all_started
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 from network_lab import Network  # noqa: E402
-
-# Without torch, which takes longer to load than all of this.
-LIBRARY = f"""
-import ctypes, os, sys
-c = ctypes.CDLL({str(BOX_SIDE / "liblongship.so")!r})
-c.longship_last_error.restype = ctypes.c_char_p
-c.longship_memory_new.restype = ctypes.c_void_p
-c.longship_allreduce.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int]
-F32, SUM = 6, 0
-
-def tensor(count, shared):
-    if not shared:
-        return (ctypes.c_float * count)()
-    return (ctypes.c_float * count).from_address(c.longship_memory_new(ctypes.c_size_t(count * 4)))
-
-def allreduce(data):
-    return c.longship_allreduce(b"t", ctypes.addressof(data), len(data), F32, SUM)
-
-def error():
-    return c.longship_last_error().decode()
-"""
 
 FOR_EVER = LIBRARY + """
 assert c.longship_init() == 0, error()
@@ -43,11 +22,6 @@ while allreduce(data) == 0:
         data[i] = 0
 print(error(), flush=True)
 """
-
-
-def wait_until_all_started(processes):
-    for process in processes:
-        assert process.stdout.readline() == "started\n", process.stderr.read()
 
 
 @pytest.mark.parametrize("shared", ["1", "0"])
@@ -62,7 +36,7 @@ def test_a_killed_rank_is_named_by_all_others(ranks, shared, nodes):
         assert ("rank 1 was lost" if nodes == 1 else "was lost") in said, said
 
 
-def test_a_stopped_rank_is_waited_for(ranks):
+def test_a_stopped_rank_is_named_and_waited_for(ranks):
     script = LIBRARY + """
 assert c.longship_init() == 0, error()
 data = tensor(1 << 20, True)
@@ -78,9 +52,11 @@ for turn in range(20):
     assert data[0] == data[1000] == data[-1] == 3, data[0]
 print("done", flush=True)
 """
-    processes = ranks.start(script, 2)
+    processes = ranks.start(script, 2, LONGSHIP_STALL_WARNING="0.3")
     wait_until_all_started(processes)
     os.waitid(os.P_PID, processes[1].pid, os.WSTOPPED)
+    said = processes[0].stderr.readline()
+    assert '"t" has waited' in said and "for rank 1, announced by rank 0" in said
     assert processes[0].poll() is None
     processes[1].send_signal(signal.SIGCONT)
     assert ranks.finish() == ["done\n", "done\n"]
@@ -100,6 +76,53 @@ assert data[0] == 2
 """
     for said in ranks.run(script, 2):
         assert "ulimit -f" in said
+
+
+@pytest.fixture
+def memory_group():
+    """A real control group of this kernel with a limit of 256 MiB, which a process joins by writing its number to its cgroup.procs."""
+    group = Path("/sys/fs/cgroup/memory") / f"longship-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(256 << 20))
+    except OSError as error:
+        pytest.skip(f"control groups of memory cannot be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+def test_a_memory_limit_of_the_job_is_an_error_that_names_it_and_training_goes_on(ranks, memory_group):
+    script = LIBRARY + """
+open(os.environ["GROUP"] + "/cgroup.procs", "w").write(str(os.getpid()))
+assert c.longship_init() == 0, error()
+assert c.longship_memory_new(ctypes.c_size_t(1 << 30)) is None  # would be killed when it is first written
+print(error(), flush=True)
+data = tensor(1 << 16, True)
+data[0] = 1
+assert allreduce(data) == 0, error()
+assert data[0] == 2
+"""
+    for said in ranks.run(script, 2, GROUP=str(memory_group)):
+        assert "1073741824 bytes of shared memory are more than the" in said, said
+        assert f"that the memory limit of this job leaves ({memory_group})" in said, said
+
+
+@pytest.mark.skipif(not os.environ.get("LONGSHIP_TEST_ALL"), reason="takes 8 GiB of memory: --all")
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_more_elements_than_32_bits_can_count(ranks, nodes):
+    script = LIBRARY + """
+assert c.longship_init() == 0, error()
+U8, count = 0, (4 << 30) + 5
+data = (ctypes.c_uint8 * count).from_address(c.longship_memory_new(ctypes.c_size_t(count)))
+places = (0, (4 << 30) - 1, 4 << 30, count - 1)
+for i, place in enumerate(places):
+    data[place] = 10 * (c.longship_rank() + 1) + i
+assert c.longship_allreduce(b"t", ctypes.addressof(data), count, U8, SUM) == 0, error()
+assert [data[place] for place in places] == [30, 32, 34, 36], [data[place] for place in places]
+assert data[1000] == 0
+print("done")
+"""
+    assert ranks.run(script, 2, nodes=nodes) == ["done\n"] * 2
 
 
 def test_memory_stays_when_longship_is_shut_down_and_goes_when_it_is_freed(ranks):

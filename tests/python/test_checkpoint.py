@@ -5,18 +5,17 @@ import random
 import signal
 import struct
 import subprocess
-import sys
 import time
 
 import pytest
-from ranks import BOX_SIDE
+from ranks import BOX_SIDE, PYTHON
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("LONGSHIP")}
 ENVIRONMENT["PYTHONPATH"] = str(BOX_SIDE / "python")
 
 
 def python(script, *words, **variables):
-    return subprocess.run([sys.executable, "-c", script, *map(str, words)], env=ENVIRONMENT | variables, text=True,
+    return subprocess.run([PYTHON, "-c", script, *map(str, words)], env=ENVIRONMENT | variables, text=True,
                           capture_output=True, timeout=120)
 
 
@@ -110,7 +109,7 @@ def test_killed_at_any_moment_nothing_that_was_saved_is_lost(tmp_path):
     moments = random.Random(4)
     announced = 0
     for _ in range(12):
-        process = subprocess.Popen([sys.executable, "-c", FOR_EVER, str(tmp_path)], env=ENVIRONMENT, text=True,
+        process = subprocess.Popen([PYTHON, "-c", FOR_EVER, str(tmp_path)], env=ENVIRONMENT, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         first = process.stdout.readline().split()
         assert first[:1] == ["began"], process.stderr.read()

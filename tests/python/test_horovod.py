@@ -3,10 +3,9 @@
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
-from ranks import BOX_SIDE, ROOT
+from ranks import BOX_SIDE, PATIENCE, PYTHON, ROOT
 
 SCRIPT = pathlib.Path(__file__).parent / "scripts" / "horovod_style.py"
 LAUNCH = ROOT / "build" / "bin" / "longship"
@@ -14,14 +13,14 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("LONGSHIP
 
 
 def python(*words, **options):
-    return subprocess.run([sys.executable, *map(str, words)], env=ENVIRONMENT, text=True, capture_output=True, timeout=240, **options)
+    return subprocess.run([PYTHON, *map(str, words)], env=ENVIRONMENT, text=True, capture_output=True, timeout=PATIENCE, **options)
 
 
 @pytest.mark.parametrize("words", [[], ["--fp16-allreduce"], ["--use-adasum"]])
 def test_an_unchanged_script_runs(words):
     assert "longship" not in SCRIPT.read_text().split('"""')[2]
-    result = subprocess.run([LAUNCH, "launch", "-n", "2", sys.executable, "-m", "longship.horovod", SCRIPT, *words],
-                            env=ENVIRONMENT, text=True, capture_output=True, timeout=240)
+    result = subprocess.run([LAUNCH, "launch", "-n", "2", PYTHON, "-m", "longship.horovod", SCRIPT, *words],
+                            env=ENVIRONMENT, text=True, capture_output=True, timeout=PATIENCE)
     assert result.returncode == 0, result.stderr
     assert "ranks 2" in result.stdout
 
@@ -56,3 +55,65 @@ def test_every_name_of_horovod_torch_is_there():
     script = f"import longship.torch as hvd\nprint([name for name in {names} if not callable(getattr(hvd, name, None))])"
     result = python("-c", script)
     assert result.stdout.strip() == "['Adasum', 'Average', 'Max', 'Min', 'Product', 'Sum', 'global_process_set']", result.stderr
+
+
+# What horovod.torch 0.28.1's functions take, in this order; "=" stands before a default.
+TAKEN = """
+allgather tensor name=None process_set=global
+allgather_async tensor name=None process_set=global
+allgather_object obj name=None process_set=global
+allreduce tensor average=None name=None compression=none op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+allreduce_ tensor average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+allreduce_async tensor average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+allreduce_async_ tensor average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+alltoall tensor splits=None name=None process_set=global
+alltoall_async tensor splits=None name=None process_set=global
+barrier process_set=global
+broadcast tensor root_rank name=None process_set=global
+broadcast_ tensor root_rank name=None process_set=global
+broadcast_async tensor root_rank name=None process_set=global
+broadcast_async_ tensor root_rank name=None process_set=global
+broadcast_object obj root_rank=0 name=None process_set=global
+broadcast_optimizer_state optimizer root_rank model=None
+broadcast_parameters params root_rank
+grouped_allgather tensors name=None process_set=global
+grouped_allgather_async tensors name=None process_set=global
+grouped_allreduce tensors average=None name=None compression=none op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+grouped_allreduce_ tensors average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+grouped_allreduce_async tensors average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+grouped_allreduce_async_ tensors average=None name=None op=None prescale_factor=1.0 postscale_factor=1.0 process_set=global
+grouped_reducescatter tensors name=None compression=none op=average process_set=global prescale_factor=1.0 postscale_factor=1.0
+grouped_reducescatter_async tensors name=None op=average process_set=global prescale_factor=1.0 postscale_factor=1.0
+init comm=None process_sets=None
+join device=-1
+poll handle
+reducescatter tensor name=None compression=none op=average process_set=global prescale_factor=1.0 postscale_factor=1.0
+reducescatter_async tensor name=None op=average process_set=global prescale_factor=1.0 postscale_factor=1.0
+remove_process_set process_set
+sparse_allreduce_async tensor name op process_set=global
+start_timeline file_path mark_cycles=False
+synchronize handle
+DistributedOptimizer optimizer named_parameters=None compression=none backward_passes_per_step=1 op=average \
+gradient_predivide_factor=1.0 num_groups=0 groups=None sparse_as_dense=False process_set=global
+ProcessSet ranks_or_comm
+SyncBatchNorm num_features eps=1e-05 momentum=0.1 affine=True track_running_stats=True
+"""
+
+
+def test_every_function_takes_what_horovods_takes():
+    script = f"""
+import inspect
+import longship.torch as hvd
+defaults = {{"global": hvd.global_process_set, "none": hvd.Compression.none, "average": hvd.Average}}
+for line in {TAKEN!r}.strip().splitlines():
+    name, *wanted = line.split()
+    ours = list(inspect.signature(getattr(hvd, name)).parameters.values())
+    for one, word in zip(ours, wanted, strict=True) if name != "SyncBatchNorm" else zip(ours, wanted):
+        parameter, has_default, default = word.partition("=")
+        assert one.name == parameter, (name, one, word)
+        if has_default:
+            assert one.default is defaults.get(default) or str(one.default) == default, (name, one, word)
+print("all")
+"""
+    result = python("-c", script)
+    assert result.stdout.strip() == "all", result.stderr

@@ -2,6 +2,7 @@
 """All operations of longship.torch in all their forms, and their gradients. Few runs with many checks: starting torch is
 what takes the time."""
 import pytest
+from ranks import PATIENCE
 
 HEADER = """
 import torch
@@ -77,6 +78,8 @@ assert counts.tolist() == [rank + 1] * size and counts.dtype == torch.int32
 same(received, torch.cat([torch.full((rank + 1, 2), float(10 * r + rank)) for r in ranks]))
 received, counts = hvd.synchronize(hvd.alltoall_async(rows, splits))
 assert counts.tolist() == [rank + 1] * size
+received, counts = hvd.synchronize(hvd.alltoall_async(torch.arange(size)))  # a pair also without splits, as in Horovod
+assert received.tolist() == [rank] * size and counts.tolist() == [1] * size
 if size > 1:
     raises(lambda: hvd.alltoall(torch.ones(size + 1)), "cannot be split equally", "give splits")
 raises(lambda: hvd.alltoall(torch.ones(2), [1]), "splits [1] do not divide 2 rows")
@@ -199,7 +202,7 @@ same(hvd.allreduce(torch.ones(1), op=hvd.Sum), [float(size)])
     )
 
 
-def test_a_rank_that_waits_long_says_so_and_a_timeline_shows_it(ranks, tmp_path):
+def test_who_is_waited_for_long_is_named_and_a_timeline_shows_it(ranks, tmp_path):
     started = ranks.start(
         HEADER
         + """
@@ -216,9 +219,9 @@ if rank == 0:
         2,
         LONGSHIP_STALL_WARNING="0.2",
     )
-    errors = [process.communicate(timeout=120)[1] for process in started]
+    errors = [process.communicate(timeout=PATIENCE)[1] for process in started]
     assert [process.returncode for process in started] == [0, 0], errors
-    assert "allreduce.slow has waited" in errors[0]
+    assert '"allreduce.slow" has waited' in errors[0] and "for rank 1, announced by rank 0" in errors[0], errors
 
 
 def test_threads_are_shared_by_ranks_that_share_the_cores():

@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from ranks import PATIENCE
 
 SPREADS = [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2)]
 HEADER = """
@@ -212,7 +213,7 @@ except hvd.LongshipError as error:
         assert process.stdout.readline() == "ready\n"
     processes[victim].send_signal(signal.SIGKILL)
     for rank, process in enumerate(processes):
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == (-signal.SIGKILL if rank == victim else 0), errors
 
 
@@ -230,7 +231,7 @@ except hvd.LongshipError as error:
         2,
     )
     for rank, process in enumerate(processes):
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == [0, 7][rank], errors
 
 

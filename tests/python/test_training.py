@@ -229,3 +229,33 @@ dist.destroy_process_group()
 """,
         2,
     )
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_sixteen_bits_travel_between_nodes_and_nothing_is_rounded_within(ranks, nodes):
+    ranks.run(
+        TRAINING
+        + f"""
+between_nodes = {nodes} > 1
+model = torch.nn.Linear(40, 40, bias=False)
+exact = torch.full((40, 40), 1 + 2**-20) * (1 + torch.arange(40.0) / 64)  # more bits than 16-bit floats have
+for compression in (hvd.Compression.fp16, hvd.Compression.bf16):
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.0), model.named_parameters(), compression=compression)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (model.weight * exact).sum().backward()
+        optimizer.step()
+        assert torch.equal(model.weight.grad, exact) != between_nodes, compression
+        assert torch.allclose(model.weight.grad, exact, rtol=1e-2)
+        equal_on_all_ranks = hvd.allgather(model.weight.grad[None])
+        assert torch.equal(equal_on_all_ranks[0], equal_on_all_ranks[-1])
+    model = torch.nn.Linear(40, 40, bias=False)
+doubles = torch.nn.Linear(3, 3).double()
+optimizer = hvd.DistributedOptimizer(torch.optim.SGD(doubles.parameters(), lr=0.1), doubles.named_parameters(), compression=hvd.Compression.fp16)
+doubles(torch.ones(2, 3).double()).sum().backward()
+optimizer.step()
+same(doubles.weight.grad, torch.full((3, 3), 2.0))
+""",
+        2,
+        nodes=nodes,
+    )

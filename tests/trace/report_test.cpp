@@ -153,6 +153,11 @@ TEST(ReportTest, SkewedClocksAndOverlapGiveTheExactAnswer) {
   EXPECT_EQ(report.ranks[2].last, 2u);
   EXPECT_EQ(report.ranks[1].caused, Synthetic::ms(2 * 8 * 30));
   EXPECT_EQ(report.ranks[2].caused, Synthetic::ms(2 * 2 * 10));
+  EXPECT_EQ(report.ranks[0].waited_for, 1);
+  EXPECT_EQ(report.ranks[0].for_that, Synthetic::ms(8 * 30));
+  EXPECT_EQ(report.ranks[1].waited_for, 2);
+  EXPECT_EQ(report.ranks[1].for_that, Synthetic::ms(2 * 10));
+  EXPECT_EQ(report.ranks[2].waited_for, 1);
   EXPECT_EQ(straggler_words(report),
             "rank 1 arrived last in 80 % of 10 collectives; others waited 480 ms for it");
   EXPECT_THAT(report.advice, Contains(HasSubstr("Rank 1 on node-b arrived last in 80 % of the collectives")));
@@ -182,6 +187,28 @@ TEST(BlameTest, RanksThatComeTogetherBlameNobody) {
   EXPECT_EQ(report.collectives, 1u);
   EXPECT_EQ(report.ranks[1].last, 0u);
   EXPECT_EQ(straggler_words(report), "");
+}
+
+TEST(ReportTest, WhatIsHiddenIsToldOfEachRank) {
+  const auto report =
+      analyse(assemble({Synthetic(0, 2).collective(0, 0, 10, 50).span(Activity::communication, 40, 50),
+                        Synthetic(1, 2).collective(0, 0, 10, 50).span(Activity::communication, 10, 50)}));
+  EXPECT_EQ(report.ranks[0].hidden, Synthetic::ms(30));
+  EXPECT_EQ(report.ranks[1].hidden, 0);
+  EXPECT_EQ(report.ranks[0].waited_for, -1);
+}
+
+TEST(ReportTest, RecordingIsPricedByItsEntriesWithinTheInterval) {
+  const auto report = analyse(assemble({Synthetic(0, 1)
+                                            .span(Activity::input, 0, 5)  // before the first step
+                                            .metrics(1, 10)
+                                            .span(Activity::input, 20, 30)
+                                            .collective(0, 30, 31, 40)
+                                            .metrics(2, 110)}));
+  EXPECT_EQ(report.recording.entries, 4u);
+  EXPECT_EQ(report.recording.cost, span_cost + collective_cost + 2 * metrics_cost);
+  EXPECT_EQ(recording_words(report), "recording took 0.0097 % of the time: 4 entries of 2.4 µs on average");
+  EXPECT_EQ(recording_words(Report{}), "");
 }
 
 TEST(ReportTest, PercentagesAddUpToAHundred) {

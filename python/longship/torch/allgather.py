@@ -21,13 +21,13 @@ class Gathered(NamedTuple):
     rows: List[int]
 
 
-def collect(handle: int, like: torch.Tensor, ranks: int) -> Gathered:
+def collect(handle: int, like: torch.Tensor, ranks: int, device: torch.device) -> Gathered:
     """The result of a finished operation whose sizes only the ranks together knew."""
     per_row = max(1, row_size(like))
     rows = [count // per_row for count in library.gathered_counts(handle, ranks)]
     tensor = torch.empty((sum(rows), *row_of(like)), dtype=like.dtype)
     library.gathered(handle, tensor.data_ptr(), tensor.numel() * tensor.element_size())
-    return Gathered(tensor, rows)
+    return Gathered(tensor.to(device), rows)
 
 
 def _begin(
@@ -46,7 +46,7 @@ def _begin(
         abi.ALLGATHER,
         label,
         working,
-        lambda handle: finish(collect(handle, working, ranks)),
+        lambda handle: finish(collect(handle, working, ranks, tensor.device)),
         address=working.data_ptr(),
         count=working.numel(),
         element=type_of(working),

@@ -2,12 +2,13 @@
 """All-to-all: each rank sends some rows of its tensor to each rank."""
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import torch
 
 from .. import _operation as abi
-from .allgather import Gathered, collect
+from .allgather import collect
+from .devices import begin_on_device, by_nccl
 from .handles import begin, called, named, synchronize
 from .process_sets import ProcessSet, global_process_set, number_of
 from .tensors import plain, row_size, type_of, wants_gradient
@@ -29,17 +30,20 @@ def _checked_splits(tensor: torch.Tensor, splits: Splits, ranks: int) -> List[in
     return rows
 
 
-def _begin(
-    tensor: torch.Tensor, splits: Splits, label: str, process_set: ProcessSet, finish: Callable[[Gathered], Any]
-) -> int:
+def _begin(tensor: torch.Tensor, splits: Splits, label: str, process_set: ProcessSet) -> int:
     ranks = len(process_set.ranks)
     rows = _checked_splits(tensor, splits, ranks)
+    if splits is None and by_nccl(tensor, process_set):
+        output = torch.empty_like(tensor, memory_format=torch.contiguous_format)
+        return begin_on_device(
+            abi.ALLTOALL, label, tensor, process_set, output=output, finish=lambda received: _pair(received, rows)
+        )
     working = plain(tensor)
     return begin(
         abi.ALLTOALL,
         label,
         working,
-        lambda handle: finish(collect(handle, working, ranks)),
+        lambda handle: _pair(*collect(handle, working, ranks, tensor.device)),
         address=working.data_ptr(),
         count=working.numel(),
         element=type_of(working),
@@ -48,8 +52,8 @@ def _begin(
     )
 
 
-def _with_splits(gathered: Gathered) -> Tuple[torch.Tensor, torch.Tensor]:
-    return gathered.tensor, torch.tensor(gathered.rows, dtype=torch.int32)
+def _pair(received: torch.Tensor, rows: Sequence[int]) -> Tuple[torch.Tensor, torch.Tensor]:
+    return received, torch.tensor(rows, dtype=torch.int32)
 
 
 def alltoall_async(
@@ -58,10 +62,8 @@ def alltoall_async(
     name: Optional[str] = None,
     process_set: ProcessSet = global_process_set,
 ) -> int:
-    """Begins; ``synchronize(handle)`` returns what ``alltoall`` does."""
-    label = named("alltoall", name, process_set)
-    finish = (lambda gathered: gathered.tensor) if splits is None else _with_splits
-    return _begin(tensor, splits, label, process_set, finish)
+    """Begins; ``synchronize(handle)`` returns the rows and, also without ``splits``, how many came from each rank."""
+    return _begin(tensor, splits, named("alltoall", name, process_set), process_set)
 
 
 def alltoall(
@@ -79,20 +81,20 @@ def alltoall(
     if wants_gradient(tensor):
         received, rows = _Alltoall.apply(tensor, splits, label, process_set)
     else:
-        received, rows = synchronize(_begin(tensor, splits, named("alltoall", label, process_set), process_set, _with_splits))
+        received, rows = synchronize(alltoall_async(tensor, splits, label, process_set))
     return received if splits is None else (received, rows)
 
 
 class _Alltoall(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, tensor: torch.Tensor, splits: Splits, label: str, process_set: ProcessSet) -> Any:
-        name = named("alltoall", label, process_set)
-        received, rows = synchronize(_begin(tensor, splits, name, process_set, _with_splits))
-        context.arguments = (rows.tolist(), label, process_set)
+        received, rows = synchronize(alltoall_async(tensor, splits, label, process_set))
+        context.arguments = (None if splits is None else rows.tolist(), label, process_set)
         context.mark_non_differentiable(rows)
         return received, rows
 
     @staticmethod
     def backward(context: Any, gradient: torch.Tensor, *_: Any) -> Any:  # type: ignore[override]
         rows, label, process_set = context.arguments
-        return alltoall(gradient, rows, f"{label}.gradient", process_set)[0], None, None, None
+        returned = alltoall(gradient, rows, f"{label}.gradient", process_set)
+        return returned if rows is None else returned[0], None, None, None

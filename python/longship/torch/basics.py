@@ -10,7 +10,7 @@ import torch
 
 from .._library import LongshipError, library
 from .. import timeline
-from . import handles
+from . import handles, quick
 from . import process_sets as sets
 from .threads import threads_for
 
@@ -40,6 +40,7 @@ def shutdown() -> None:
     """Leaves the others; done at exit by itself."""
     timeline.stop()
     handles.forget_all()
+    quick.forget_all()
     sets.forget_all()
     library.shutdown()
 
@@ -81,11 +82,18 @@ def is_homogeneous() -> bool:
     return local_size() * cross_size() == size()
 
 
+def nan_count() -> int:
+    """How many all-reduces and reduce-scatters of this rank had a NaN in their result; the first was told on stderr. Large
+    tensors are looked at in samples. Not in Horovod."""
+    return library.nan_count()
+
+
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
     """Notes what this rank waits for from now on; :func:`stop_timeline` writes it to the file, for chrome://tracing. As
     in Horovod it is rank 0's. ``longship report --timeline`` shows all ranks of a recorded run."""
     if rank() == 0:
         timeline.start(file_path)
+        quick.forget_all()
 
 
 def stop_timeline() -> None:

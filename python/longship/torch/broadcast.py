@@ -9,6 +9,7 @@ import torch
 from .. import _operation as abi
 from .allreduce import Average, allreduce
 from .basics import rank
+from .devices import begin_on_device, by_nccl
 from .handles import begin, called, named, synchronize
 from .process_sets import ProcessSet, global_process_set, number_of
 from .tensors import copied, plain, put_back, type_of, wants_gradient
@@ -21,10 +22,13 @@ def broadcast_async_(
     process_set: ProcessSet = global_process_set,
 ) -> int:
     """Begins to overwrite the tensor with the one of ``root_rank``: a rank of the world, also in a process set."""
+    label = named("broadcast", name, process_set)
+    if by_nccl(tensor, process_set):
+        return begin_on_device(abi.BROADCAST, label, tensor, process_set, root=root_rank)
     working = plain(tensor)
     return begin(
         abi.BROADCAST,
-        named("broadcast", name, process_set),
+        label,
         working,
         lambda _: put_back(working, tensor),
         address=working.data_ptr(),

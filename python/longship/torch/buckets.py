@@ -35,15 +35,15 @@ def plan(
     groups: Sequence[Sequence[torch.Tensor]] = (),
 ) -> List[List[torch.Tensor]]:
     """Which parameters share a bucket: those of a group; the others in the order given, up to ``limit`` bytes. Only
-    parameters of one type share one."""
+    parameters of one type and device share one."""
     group_of = {parameter: number for number, group in enumerate(groups) for parameter in group}
     planned: List[List[torch.Tensor]] = []
-    open_buckets: Dict[Tuple[Optional[int], torch.dtype], List[torch.Tensor]] = {}
+    open_buckets: Dict[Tuple[Optional[int], torch.dtype, torch.device], List[torch.Tensor]] = {}
     for parameter in parameters:
         if alone(parameter):
             planned.append([parameter])
             continue
-        key = (group_of.get(parameter), parameter.dtype)
+        key = (group_of.get(parameter), parameter.dtype, parameter.device)
         bucket = open_buckets.get(key)
         full = bucket is not None and key[0] is None and _bytes(bucket) + _bytes([parameter]) > limit
         if bucket is None or full:
@@ -58,7 +58,7 @@ def _bytes(parameters: Sequence[torch.Tensor]) -> int:
 
 
 class Bucket:
-    """The gradients of some parameters of one type."""
+    """The gradients of some parameters of one type and device."""
 
     def __init__(self, name: str, parameters: Sequence[torch.Tensor], in_shape: bool) -> None:
         self.name = name
@@ -70,7 +70,7 @@ class Bucket:
         for parameter in parameters:
             offsets.append(end)
             end += -(-parameter.numel() // step) * step
-        memory = shared_tensor(end, dtype)
+        memory = shared_tensor(end, dtype, parameters[0].device)
         self._flat = memory
         self._views = {
             parameter: memory[offset : offset + parameter.numel()].view(parameter.shape)

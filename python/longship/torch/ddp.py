@@ -12,9 +12,10 @@ from typing import Any, Optional, Tuple
 import torch
 import torch.distributed
 
-from .allreduce import Average, allreduce_async_
-from .compression import Compression
+from .allreduce import Average, narrow_allreduce_async_
+from .compression import Compression, narrow_type
 from .handles import synchronize
+from .tensors import on_gpu
 
 
 class _Waiter:
@@ -41,6 +42,11 @@ _waiter: Optional[_Waiter] = None
 _Bucket: Any = getattr(torch.distributed, "GradBucket", Any)  # a torch without torch.distributed has no DDP either
 
 
+def _future(gradients: torch.Tensor) -> torch.futures.Future:
+    """One that lets the script's stream wait, if they are on a GPU."""
+    return torch.futures.Future(devices=[gradients.device]) if on_gpu(gradients) else torch.futures.Future()
+
+
 def ddp_hook(state: Any, bucket: _Bucket) -> torch.futures.Future[torch.Tensor]:  # type: ignore[valid-type]
     """A communication hook: the average of each bucket over all ranks. ``state``: None, or one of :class:`Compression`."""
     global _waiter
@@ -48,9 +54,12 @@ def ddp_hook(state: Any, bucket: _Bucket) -> torch.futures.Future[torch.Tensor]:
         _waiter = _Waiter()
     compression = state if state is not None else Compression.none
     gradients = bucket.buffer()
+    wire = narrow_type(compression) if gradients.dtype == torch.float32 and not on_gpu(gradients) else None
+    if wire is not None:  # the library rounds what it sends
+        compression = Compression.none
     compressed, context = compression.compress(gradients)
     # Buckets are made anew after the first pass; the size keeps the old ones apart from the new.
     name = f"ddp.{bucket.index()}.{gradients.numel()}"
-    future: torch.futures.Future = torch.futures.Future()
-    _waiter.add(allreduce_async_(compressed, name=name, op=Average), compression, context, gradients.dtype, future)
+    future: torch.futures.Future = _future(gradients)
+    _waiter.add(narrow_allreduce_async_(compressed, wire, name, Average), compression, context, gradients.dtype, future)
     return future

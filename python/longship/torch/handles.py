@@ -7,7 +7,6 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from .._library import LongshipError, library
 from ..trace import region
-from . import stall
 from .process_sets import ProcessSet, number_of
 
 Finish = Callable[[int], Any]
@@ -72,7 +71,7 @@ def synchronize(handle: int) -> Any:
     pending = _pending.pop(handle, None)
     if pending is None:
         raise LongshipError(f"there is no operation with handle {handle}")
-    with region(pending.name, "communication"), stall.watched(pending.name):
+    with region(pending.name, "communication"):
         library.wait(handle)
     return pending.finish(handle)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .. import _operation as abi
 from .._library import library
 from ..trace import region
-from . import stall
 from .handles import begin, named, synchronize
 from .process_sets import ProcessSet, global_process_set, number_of
 
@@ -13,7 +12,7 @@ from .process_sets import ProcessSet, global_process_set, number_of
 def barrier(process_set: ProcessSet = global_process_set) -> None:
     """Nobody returns before everybody has called it."""
     label = named("barrier", None, process_set)
-    with region(label, "communication"), stall.watched(label):
+    with region(label, "communication"):
         library.run(abi.BARRIER, label, process_set=number_of(process_set))
 
 

@@ -48,8 +48,10 @@ class _Managed(ctypes.Structure):
     ]
 
 
-def shared_tensor(count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Zeros. In private memory if there is no room for more that is shared: slower, but right."""
+def shared_tensor(count: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros. In private memory if there is no room for more that is shared: slower, but right; on a GPU in its own."""
+    if device.type != "cpu":
+        return torch.zeros(count, dtype=dtype, device=device)
     width = torch.empty(0, dtype=dtype).element_size()
     if count == 0 or library.size() == 1 or dtype not in _CODES:
         return torch.zeros(count, dtype=dtype)

@@ -43,7 +43,7 @@ class PowerSGD(Reducer):
             matrix.add_(self._left_over[name])
         right = self._right.get(name)
         if right is None:
-            right = _same_everywhere(name, matrix.shape[1], self._rank, matrix.dtype)
+            right = _same_everywhere(name, matrix.shape[1], self._rank, matrix)
         left = yield self._average(f"{name}.left", matrix @ right, how)
         left, _ = torch.linalg.qr(left)
         right = yield self._average(f"{name}.right", matrix.t() @ left, how)
@@ -57,7 +57,7 @@ class PowerSGD(Reducer):
         return allreduce_async_(tensor, name=name, op=Average, process_set=how.process_set)
 
 
-def _same_everywhere(name: str, rows: int, columns: int, dtype: torch.dtype) -> torch.Tensor:
+def _same_everywhere(name: str, rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
     """A random matrix that is the same on all ranks, because they know its name."""
     generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
-    return torch.randn(rows, columns, generator=generator).to(dtype)
+    return torch.randn(rows, columns, generator=generator).to(like)

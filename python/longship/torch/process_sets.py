@@ -2,7 +2,7 @@
 """Parts of the ranks that do operations among themselves."""
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Union
+from typing import Iterable, List, Optional, Sequence, Union
 
 from .._library import LongshipError, library
 
@@ -10,11 +10,12 @@ from .._library import LongshipError, library
 class ProcessSet:
     """Some of the ranks: ``ProcessSet([0, 2])``. It can be used once it is given to ``add_process_set`` or ``init``."""
 
-    def __init__(self, ranks: Sequence[int]) -> None:
-        if any(not isinstance(rank, int) for rank in ranks):
-            raise ValueError("a ProcessSet is made of a list of ranks")
-        self._ranks: List[int] = sorted(ranks)
+    def __init__(self, ranks_or_comm: Sequence[int]) -> None:
+        if not isinstance(ranks_or_comm, Iterable) or any(not isinstance(rank, int) for rank in ranks_or_comm):
+            raise ValueError("a ProcessSet is made of a list of ranks")  # communicators of MPI are not known here
+        self._ranks: List[int] = sorted(ranks_or_comm)
         self.process_set_id: Optional[int] = None
+        self.in_nccl: Optional[bool] = None  # whether its ranks have met there, once they were asked to (devices.py)
 
     @property
     def ranks(self) -> List[int]:
@@ -64,7 +65,7 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     if process_set.process_set_id is None or process_set is global_process_set:
         return False
     library.process_set_remove(process_set.process_set_id)
-    process_set.process_set_id = None
+    process_set.process_set_id = process_set.in_nccl = None
     _added.remove(process_set)
     return True
 
@@ -78,6 +79,7 @@ def number_of(process_set: ProcessSet) -> int:
 
 def forget_all() -> None:
     """A new world has no sets but the one of all ranks."""
+    global_process_set.in_nccl = None
     for process_set in _added:
-        process_set.process_set_id = None
+        process_set.process_set_id = process_set.in_nccl = None
     _added.clear()

@@ -7,14 +7,14 @@ one takes.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, Generator, NamedTuple
+from typing import Any, Generator, NamedTuple, Optional
 
 import torch
 
-from .allreduce import Average, allreduce_async_
+from .allreduce import Average, narrow_allreduce_async_
 from .compression import NoneCompressor, narrow_type
-from .memory import shared_tensor
 from .process_sets import ProcessSet, global_process_set
+from .tensors import on_gpu
 
 Rounds = Generator[int, Any, None]
 
@@ -50,41 +50,23 @@ class Whole(Reducer):
         self._compression = compression
         self._narrow = narrow_type(compression)
         self._elementwise = compression is NoneCompressor or self._narrow is not None
-        self._wires: Dict[str, torch.Tensor] = {}  # narrow copies, kept from step to step
 
     def alone(self, parameter: torch.Tensor) -> bool:
         return not self._elementwise  # somebody else's compression may look at the shape
 
     def reduce(self, name: str, tensor: torch.Tensor, how: How) -> Rounds:
-        if self._compression is NoneCompressor or (self._narrow and tensor.dtype not in (torch.float32, torch.float64)):
-            yield _begin(name, tensor, how)
-        elif self._narrow is not None:
-            wire = self._wire(name, tensor)
-            wire.copy_(tensor)
-            yield _begin(name, wire, how)
-            tensor.copy_(wire)
+        # The library rounds what it sends, but not what NCCL does.
+        by_library = self._narrow is not None and tensor.dtype == torch.float32 and not on_gpu(tensor)
+        if self._compression is NoneCompressor or by_library:
+            yield _begin(name, tensor, how, self._narrow)
         else:
             compressed, context = self._compression.compress(tensor)
             reduced = yield _begin(name, compressed, how)
             tensor.copy_(self._compression.decompress(reduced, context).view_as(tensor))
 
-    def _wire(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        wire = self._wires.get(name)
-        if wire is None or wire.shape != tensor.shape:
-            assert self._narrow is not None
-            wire = self._wires[name] = shared_tensor(tensor.numel(), self._narrow).view_as(tensor)
-        return wire
 
-
-def _begin(name: str, tensor: torch.Tensor, how: How) -> int:
-    return allreduce_async_(
-        tensor,
-        name=name,
-        op=how.op,
-        prescale_factor=how.prescale,
-        postscale_factor=how.postscale,
-        process_set=how.process_set,
-    )
+def _begin(name: str, tensor: torch.Tensor, how: How, wire: Optional[torch.dtype] = None) -> int:
+    return narrow_allreduce_async_(tensor, wire, name, how.op, how.prescale, how.postscale, how.process_set)
 
 
 def reducer_of(compression: Any) -> Reducer:

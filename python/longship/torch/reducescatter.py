@@ -11,19 +11,20 @@ from .._library import library
 from .allgather import allgather, grouped_allgather
 from .allreduce import Average, Sum
 from .compression import Compression
+from .devices import begin_on_device, reduced_by_nccl
 from .handles import begin, begin_group, called, named, synchronize
 from .process_sets import ProcessSet, global_process_set, number_of
-from .tensors import plain, row_of, row_size, type_of, wants_gradient
+from .tensors import on_gpu, plain, row_of, row_size, type_of, wants_gradient
 
 Scales = Tuple[float, float]
 
 
-def _own_part(handle: int, like: torch.Tensor, process_set: ProcessSet) -> torch.Tensor:
+def _own_part(handle: int, like: torch.Tensor, process_set: ProcessSet, device: torch.device) -> torch.Tensor:
     counts = library.gathered_counts(handle, len(process_set.ranks))
     rows = counts[process_set.rank() or 0] // max(1, row_size(like))
     part = torch.empty((rows, *row_of(like)), dtype=like.dtype)
     library.gathered(handle, part.data_ptr(), part.numel() * part.element_size())
-    return part
+    return part.to(device)
 
 
 def _begin(
@@ -37,22 +38,25 @@ def _begin(
 ) -> int:
     if tensor.dim() == 0:
         raise ValueError("reducescatter: a tensor without dimensions has no rows to be shared")
+    ranks = len(process_set.ranks)
+    fields = {"op": op, "row": max(1, row_size(tensor)), "group": group, "group_size": group_size}
+    # The rows of all ranks are the same there, or it is an error.
+    if on_gpu(tensor) and tensor.shape[0] % ranks == 0 and reduced_by_nccl(tensor, op, scales, process_set):
+        part = tensor.new_empty((tensor.shape[0] // ranks, *row_of(tensor)))
+        return begin_on_device(abi.REDUCESCATTER, label, tensor, process_set, scales, part, **fields)
     working = plain(tensor)
     return begin(
         abi.REDUCESCATTER,
         label,
         working,
-        lambda handle: _own_part(handle, working, process_set),
+        lambda handle: _own_part(handle, working, process_set, tensor.device),
         address=working.data_ptr(),
         count=working.numel(),
         element=type_of(working),
-        op=op,
-        row=max(1, row_size(working)),
         process_set=number_of(process_set),
-        group=group,
-        group_size=group_size,
         prescale=scales[0],
         postscale=scales[1],
+        **fields,
     )
 
 

@@ -139,8 +139,8 @@ class Reduction:
         gradient = parameter.grad
         if gradient is None:
             row = parameter.shape[1:]
-            empty = torch.empty((1, 0), dtype=torch.int64), torch.empty((0, *row), dtype=parameter.dtype)
-            gradient = torch.sparse_coo_tensor(*empty, parameter.shape)
+            nowhere = torch.empty((1, 0), dtype=torch.int64, device=parameter.device)
+            gradient = torch.sparse_coo_tensor(nowhere, parameter.new_empty((0, *row)), parameter.shape)
         name = f"{self._label}.{self._names[parameter]}"
         self._sparse_on_their_way[parameter] = sparse_allreduce_async(
             gradient.detach(), name, self._how.op, self._how.process_set

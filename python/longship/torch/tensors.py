@@ -19,17 +19,23 @@ _TYPES = {
     torch.bool: abi.BOOL,
 }
 
-_CPU = torch.device("cpu")
+
+def on_gpu(tensor: torch.Tensor) -> bool:
+    return tensor.is_cuda
 
 
 def type_of(tensor: torch.Tensor) -> int:
     """The library's number for its elements; an error says what cannot be communicated."""
-    if tensor.device != _CPU:
-        raise LongshipError(f"a tensor on {tensor.device}: only tensors in main memory can be communicated")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise LongshipError(f"a tensor on {tensor.device}: only those in main memory or on GPUs can be communicated")
+    return number_of_type(tensor.dtype)
+
+
+def number_of_type(dtype: torch.dtype) -> int:
     try:
-        return _TYPES[tensor.dtype]
+        return _TYPES[dtype]
     except KeyError:
-        raise LongshipError(f"tensors of {tensor.dtype} cannot be communicated") from None
+        raise LongshipError(f"tensors of {dtype} cannot be communicated") from None
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -39,7 +45,12 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """Its elements one after the other: itself, or a copy if they are not."""
+    """Its elements one after the other in main memory: itself, or a copy if they are not."""
+    return contiguous(tensor.detach().cpu() if on_gpu(tensor) else tensor)
+
+
+def contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    """Its elements one after the other where they are: itself, or a copy."""
     if tensor.layout is torch.strided and tensor.is_contiguous():
         return tensor
     return _dense(tensor).detach().contiguous()
@@ -51,7 +62,7 @@ def copied(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def put_back(working: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-    """The library worked on a copy if the tensor was not contiguous."""
+    """The library worked on a copy if the tensor was not contiguous, or is on a GPU."""
     if working is not result:
         with torch.no_grad():
             result.copy_(working)
