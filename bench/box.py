@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a box costs: /bin/true as typed, and the memory that stays, beside ch-run (Charliecloud), bubblewrap and no box at all.
+"""What a box costs: /bin/true as typed, and the memory that stays, beside ch-run (Charliecloud), bubblewrap, crun and no box at
+all.
 
 The same small Debian tree for all, once as a directory and once as a SquashFS file. "First" is a start that finds no
 mount of the image on the machine, "next" one that finds another box of the same image running, as every further rank on
@@ -8,6 +9,7 @@ a node does. ./dev bench import and ./dev bench overhead measure what runs in bo
 As root this runs everything as an ordinary user, which is how boxes are used, and opens /dev/fuse to it for the time of
 the measurement.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -16,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 from lib import Bench
-from lib_box import (REPOSITORY, USER, as_user, compare, give_program_to_user, keeper_of, open_to_user, pause, program, running,
-                     runs, show_memory, starter)
+from lib_box import (REPOSITORY, USER, as_user, compare, give_program_to_user, keeper_of, leave_mixed_cgroups, open_to_user, pause,
+                     program, running, runs, show_memory, starter)
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "lab"))
 from fuse import fuse_for_everybody  # noqa: E402
@@ -28,6 +30,7 @@ FIRST_STARTS = 5
 
 def main(about=__doc__, only_starts=False):
     bench = Bench(about)
+    leave_mixed_cgroups()
     longship, tree = program(), make_tree()
     with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
         scratch = Path(scratch)
@@ -56,10 +59,27 @@ def from_directory(bench, longship, tree):
         "ch-run": ["ch-run", str(tree), "--", "/bin/true"],
         "bwrap": ["bwrap", "--ro-bind", str(tree), "/", "--proc", "/proc", "--dev-bind", "/dev", "/dev",
                   "--bind", "/tmp", "/tmp", "/bin/true"],
+        "crun": ["crun", "--root", f"{tree.parent}/crun", "--cgroup-manager=disabled", "run", "-b", str(make_bundle(tree)), "box"],
     }
-    times = measure(bench, commands)
+    times = {name: seconds * 1e3 for name, seconds in bench.interleave(runs(bench, commands)).items()}
     bench.absolute("directory: longship box", times["ours"], "ms", at_most=1.6)
-    compare(bench, "directory", times, {"ch-run": 0.55, "bwrap": None, "native": None})
+    compare(bench, "directory", times, {"ch-run": 0.55, "bwrap": None, "crun": None, "native": None})
+
+
+def make_bundle(tree):
+    """The tree as crun wants it told: with the namespaces and mounts that the others use."""
+    bundle = tree.parent / "bundle"
+    bundle.mkdir(exist_ok=True)
+    mine = [{"containerID": 0, "hostID": os.getuid(), "size": 1}]
+    (bundle / "config.json").write_text(json.dumps({
+        "ociVersion": "1.0.0",
+        "process": {"user": {"uid": 0, "gid": 0}, "args": ["/bin/true"], "env": ["PATH=/usr/bin:/bin"], "cwd": "/"},
+        "root": {"path": str(tree), "readonly": True},
+        "mounts": [{"destination": place, "type": "bind", "source": place, "options": ["rbind"]}
+                   for place in ("/proc", "/sys", "/dev", "/tmp")],
+        "linux": {"namespaces": [{"type": "user"}, {"type": "mount"}], "uidMappings": mine,
+                  "gidMappings": [{"containerID": 0, "hostID": os.getgid(), "size": 1}]}}))
+    return bundle
 
 
 def from_squashfs(bench, longship, image, only_starts):
@@ -81,11 +101,6 @@ def from_squashfs(bench, longship, image, only_starts):
         compare(bench, "SquashFS, next start", times | {"ours": times["next"]}, {"ch-run": 0.15})
         if not only_starts:
             show_memory(bench, "SquashFS", keeper_of(image))
-
-
-def measure(bench, commands):
-    """Milliseconds per start."""
-    return {name: seconds * 1e3 for name, seconds in bench.interleave(runs(bench, commands)).items()}
 
 
 def make_tree():

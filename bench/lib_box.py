@@ -85,7 +85,7 @@ def runs(bench, commands, starts=STARTS, prepare=lambda: None, **environment):
         if shutil.which(command[0]) is None:
             bench.say(f"{name} is not measured: {command[0]} is not installed")
             continue
-        tried = subprocess.run(command, capture_output=True, text=True)
+        tried = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
         if tried.returncode != 0:
             if name == "ours":
                 sys.exit(f"{' '.join(command)}: {tried.stderr.strip()}")
@@ -98,9 +98,11 @@ def runs(bench, commands, starts=STARTS, prepare=lambda: None, **environment):
 def starter(command, starts=STARTS, prepare=lambda: None, **environment):
     """Seconds per start; what `prepare` does before each does not count."""
     environment = os.environ | environment
+    silent = [(os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)]  # some peers warn each time
 
     def start():
-        pid = os.posix_spawn(command[0], command, environment)  # vfork beneath: a fork of Python would cost more
+        # vfork beneath: a fork of Python would cost more
+        pid = os.posix_spawn(command[0], command, environment, file_actions=silent)
         if os.waitpid(pid, 0)[1] != 0:
             sys.exit(f"{' '.join(command)} failed")
 
@@ -111,6 +113,14 @@ def starter(command, starts=STARTS, prepare=lambda: None, **environment):
             seconds += timed(start)()
         return seconds / starts
     return run
+
+
+def leave_mixed_cgroups():
+    """crun refuses to run where both versions of cgroups are mounted: then everything is measured without the second, in a mount
+    namespace of its own."""
+    second = "/sys/fs/cgroup/unified"
+    if os.geteuid() == 0 and os.path.ismount(second):
+        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", f'umount {second} && exec "$@"', "sh", *sys.orig_argv])
 
 
 def open_to_user(scratch):

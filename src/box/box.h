@@ -55,6 +55,9 @@ struct Spec {
   // A name: whoever enters a box of this name while it lasts comes into the same one, made by the first (the
   // rest of its spec counts). Empty: a box of its own. join.h tells how.
   std::string join = {};
+  // The program that is going to be started, as it was typed: an image that is mounted for it makes its files
+  // ready. Empty: not known.
+  std::string command = {};
 };
 
 // How a SquashFS root was made visible; `longship -v` and doctor tell.

@@ -64,40 +64,72 @@ bool is_good_directory(SquashFs& image, const sqfs_inode& inode, bool by_index) 
   return true;
 }
 
+// Where a part of a file's content lies.
 struct Piece {
-  const char* bytes = nullptr;  // none: zeros
-  std::size_t size = 0;
+  std::uint64_t block = 0;           // its position; 0: nowhere, it is zeros
+  std::uint32_t header = 0;          // of the block
+  std::size_t offset = 0, size = 0;  // in the block, unpacked
 };
 
 // The end of a file, which shares a block with the ends of others.
-bool get_tail(sqfs& image, sqfs_inode& inode, Piece& piece) {
+bool find_tail(sqfs& image, const sqfs_inode& inode, Piece& piece) {
   const std::uint64_t place = std::uint64_t{inode.xtra.reg.frag_idx} * sizeof(squashfs_fragment_entry);
   if (inode.xtra.reg.frag_idx >= image.sb.fragments || image.frag_table.blocks == nullptr) return false;
   sqfs_md_cursor last = {};  // byte of the table's entry
   last.block = static_cast<sqfs_off_t>(image.frag_table.blocks[place / metadata_block]);
   last.offset = static_cast<std::size_t>(place % metadata_block + sizeof(squashfs_fragment_entry) - 1);
   squashfs_fragment_entry entry = {};
-  if (!is_within(image, last) || sqfs_frag_entry(&image, &entry, inode.xtra.reg.frag_idx) != SQFS_OK ||
-      !is_position(entry.start_block))
+  if (!is_within(image, last) || sqfs_frag_entry(&image, &entry, inode.xtra.reg.frag_idx) != SQFS_OK)
     return false;
-  std::size_t offset = 0;
-  sqfs_block* block = nullptr;
-  if (sqfs_frag_block(&image, &inode, &offset, &piece.size, &block) != SQFS_OK) return false;
-  if (offset > block->size || piece.size > block->size - offset) return false;
-  piece.bytes = static_cast<const char*>(block->data) + offset;
-  return true;
+  piece = {.block = entry.start_block,
+           .header = entry.size,
+           .offset = inode.xtra.reg.frag_off,
+           .size = static_cast<std::size_t>(inode.xtra.reg.file_size % image.sb.block_size)};
+  return is_position(entry.start_block);
 }
 
-bool get_block(sqfs& image, const sqfs_inode& inode, const sqfs_blocklist& list, Piece& piece) {
+bool find_block(const sqfs& image, const sqfs_inode& inode, const sqfs_blocklist& list, Piece& piece) {
   piece.size = std::min<std::uint64_t>(image.sb.block_size, inode.xtra.reg.file_size - list.pos);
   if (list.input_size == 0) return true;  // a hole
-  sqfs_block* block = nullptr;
-  if (!is_position(list.block) ||
-      sqfs_data_cache(&image, &image.data_cache, static_cast<sqfs_off_t>(list.block), list.header, &block) !=
-          SQFS_OK)
-    return false;
-  piece.bytes = static_cast<const char*>(block->data);
-  return block->size >= piece.size;
+  piece.block = list.block;
+  piece.header = list.header;
+  return is_position(list.block);
+}
+
+// A file's content, piece by piece.
+class Pieces {
+ public:
+  Pieces(sqfs& image, sqfs_inode& inode) : image_(image), inode_(inode) {}
+
+  bool begin_at(std::uint64_t start) {
+    return sqfs_blockidx_blocklist(&image_, &inode_, &list_, static_cast<sqfs_off_t>(start)) == SQFS_OK &&
+           (list_.remain == 0 || is_within(image_, list_.cur));  // where an index of its own led
+  }
+
+  // The one in which this byte is, which lies behind those that were asked for before.
+  bool find(std::uint64_t at, Piece& piece) {
+    while (list_.remain > 0) {
+      if (sqfs_blocklist_next(&list_) != SQFS_OK || list_.pos > at) return false;
+      if (list_.pos + image_.sb.block_size > at) return find_block(image_, inode_, list_, piece);
+    }
+    return inode_.xtra.reg.frag_idx != SQUASHFS_INVALID_FRAG && find_tail(image_, inode_, piece);
+  }
+
+ private:
+  sqfs& image_;
+  sqfs_inode& inode_;
+  sqfs_blocklist list_ = {};
+};
+
+bool copy(SquashFs& image, const Piece& piece, std::size_t skipped, char* into, std::size_t count) {
+  if (piece.block == 0) {
+    std::memset(into, 0, count);
+    return true;
+  }
+  const auto block = image.blocks().get(*image.get(), piece.block, piece.header);
+  if (!block || piece.offset > block->size || piece.size > block->size - piece.offset) return false;
+  std::memcpy(into, static_cast<const char*>(block->data) + piece.offset + skipped, count);
+  return true;
 }
 
 }  // namespace
@@ -127,29 +159,26 @@ bool read_content(SquashFs& from, sqfs_inode& inode, std::uint64_t start, char* 
       start < end ? static_cast<std::size_t>(std::min<std::uint64_t>(size, end - start)) : 0;
   size = 0;
   if (wanted == 0) return S_ISREG(inode.base.mode);
-  sqfs_blocklist list = {};
-  if (sqfs_blockidx_blocklist(&image, &inode, &list, static_cast<sqfs_off_t>(start)) != SQFS_OK) return false;
-  if (list.remain > 0 && !is_within(image, list.cur)) return false;  // where an index of its own led
-  for (std::uint64_t at = start; size < wanted; at = start + size) {
-    Piece piece;
-    const bool tail = list.remain == 0;
-    if (tail && inode.xtra.reg.frag_idx == SQUASHFS_INVALID_FRAG) return false;
-    if (!tail) {
-      if (sqfs_blocklist_next(&list) != SQFS_OK) return false;
-      if (list.pos + image.sb.block_size <= at) continue;
-      if (list.pos > at) return false;
-    }
-    if (!(tail ? get_tail(image, inode, piece) : get_block(image, inode, list, piece))) return false;
+  Pieces pieces(image, inode);
+  if (!pieces.begin_at(start)) return false;
+  while (size < wanted) {
+    const std::uint64_t at = start + size;
     const auto skipped = static_cast<std::size_t>(at % image.sb.block_size);
-    if (skipped >= piece.size) return false;
+    Piece piece;
+    if (!pieces.find(at, piece) || skipped >= piece.size) return false;
     const std::size_t count = std::min(piece.size - skipped, wanted - size);
-    if (piece.bytes != nullptr)
-      std::memcpy(into + size, piece.bytes + skipped, count);
-    else
-      std::memset(into + size, 0, count);
+    if (!copy(from, piece, skipped, into + size, count)) return false;
     size += count;
-    if (tail && size < wanted) return false;
   }
+  return true;
+}
+
+bool prepare_content(SquashFs& from, sqfs_inode& inode, std::uint64_t start) {
+  if (!S_ISREG(inode.base.mode) || start >= inode.xtra.reg.file_size) return false;
+  Pieces pieces(*from.get(), inode);
+  Piece piece;
+  if (!pieces.begin_at(start) || !pieces.find(start, piece)) return false;
+  if (piece.block != 0) from.blocks().prepare(*from.get(), piece.block, piece.header);
   return true;
 }
 

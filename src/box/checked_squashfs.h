@@ -37,5 +37,7 @@ class DirectoryEntry {
 // As many bytes as there are, up to `size`.
 [[nodiscard]] bool read_content(SquashFs& image, sqfs_inode& inode, std::uint64_t start, char* into,
                                 std::size_t& size);
+// Unpacks the block that this byte is in, unless that is done or somebody does it.
+[[nodiscard]] bool prepare_content(SquashFs& image, sqfs_inode& inode, std::uint64_t start);
 
 }  // namespace longship::box

@@ -18,7 +18,7 @@
 namespace longship::box {
 namespace {
 
-SharedMount find_or_share(int image, const std::string& name, Ways ways) {
+SharedMount find_or_share(int image, const Spec& spec, Ways ways) {
   SharedMount shared = find_shared_mount(image, ways);
   if (shared.mount || !shared.obstacle.empty()) return shared;
   if (sharing_is_refused()) {
@@ -26,19 +26,23 @@ SharedMount find_or_share(int image, const std::string& name, Ways ways) {
     return shared;
   }
   try {
-    const SquashFs readable(image, name);  // here, where an error still reaches someone
+    const SquashFs readable(image, spec.root);  // here, where an error still reaches someone
   } catch (const Error& error) {
     shared.obstacle = error.what();
     return shared;
   }
-  return share_mount(image, ways, keep_image);
+  const auto keep = [&](Meeting& meeting, int file, const Identity& identity,
+                        std::chrono::milliseconds linger) {
+    keep_image(meeting, file, identity, linger, spec.command);
+  };
+  return share_mount(image, ways, keep);
 }
 
 // One mount for all boxes of the node, where the machine allows that.
 std::optional<ImageRoot> shared_root(const Spec& spec, int image) {
   const Ways ways = ways_to_share(spec);
   if (!ways.kernel && !ways.fuse) return {};
-  SharedMount shared = find_or_share(image, spec.root, ways);
+  SharedMount shared = find_or_share(image, spec, ways);
   if (!shared.mount) {
     explain("{} is mounted for this box alone: {}", spec.root.string(), shared.obstacle);
     return {};
@@ -64,7 +68,7 @@ ImageRoot own_root(const Spec& spec, int image) {
     const std::string obstacle = why_no_fuse();
     if (obstacle.empty()) {
       const auto server = std::make_shared<FuseServer>(image, spec.root, spec.fake_root ? 0 : ::geteuid(),
-                                                       spec.fake_root ? 0 : ::getegid());
+                                                       spec.fake_root ? 0 : ::getegid(), spec.command);
       return {Way::fuse, [server](const std::string& place, const std::string& device) {
                 server->mount_at(place, device);
               }};

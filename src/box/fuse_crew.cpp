@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <semaphore>
@@ -16,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-#define FUSE_USE_VERSION 34
-#include <fuse3/fuse_lowlevel.h>
+#include "libfuse.h"
 
 namespace longship::box {
 namespace {
@@ -56,19 +58,39 @@ class Alertness {
   Clock::time_point answered_, looked_;
 };
 
+// As sched_setattr(2) has it; the kernel's own header does not go together with the C library's.
+struct SchedulingAttributes {
+  std::uint32_t size = sizeof(SchedulingAttributes), policy = SCHED_OTHER;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime = 0, deadline = 0, period = 0;  // nanoseconds
+};
+
+// An answer takes microseconds, and a program waits for it: whoever computes on this core meanwhile is to let
+// us in at once. The kernel does that, since 6.12, for those who want only short turns; older ones ignore it.
+void take_short_turns() {
+  SchedulingAttributes attributes;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.runtime = 100'000;  // the least there is
+  ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 class Crew {
  public:
-  Crew(fuse_session* session, const std::function<void()>& rest)
-      : session_(session), device_(fuse_session_fd(session)), rest_(rest) {
+  Crew(fuse_session* session, const CrewLife& life)
+      : session_(session), device_(fuse_session_fd(session)), life_(life) {
     ::fcntl(device_, F_SETFL, ::fcntl(device_, F_GETFL) | O_NONBLOCK);
   }
 
   void lead() {
+    take_short_turns();
     fuse_buf buffer = {};
     for (bool rested = true;;) {
       const int size = fuse_session_receive_buf(session_, &buffer);
       if (size == -EAGAIN) {
-        if (alertness_.look_again()) continue;
+        if (!life_.cores_are_needed() && alertness_.look_again()) continue;
         pollfd polled{device_, POLLIN, 0};
         if (::poll(&polled, 1, rested ? -1 : static_cast<int>(patience.count())) == 0) rest(buffer);
         rested = polled.revents == 0;
@@ -105,7 +127,7 @@ class Crew {
 
   void rest(fuse_buf& buffer) const {
     std::free(std::exchange(buffer.mem, nullptr));  // libfuse makes another
-    rest_();
+    life_.rest();
   }
 
   void help() {
@@ -127,7 +149,7 @@ class Crew {
 
   fuse_session* session_;
   int device_;
-  const std::function<void()>& rest_;
+  const CrewLife& life_;
   Alertness alertness_;  // the leader's
   std::atomic<bool> over_ = false;
   std::atomic<int> idle_ = 0;
@@ -138,8 +160,8 @@ class Crew {
 
 }  // namespace
 
-void answer_by_crew(fuse_session* session, const std::function<void()>& rest) {
-  Crew(session, rest).lead();
+void answer_by_crew(fuse_session* session, const CrewLife& life) {
+  Crew(session, life).lead();
 }
 
 }  // namespace longship::box

@@ -9,8 +9,15 @@ struct fuse_session;
 
 namespace longship::box {
 
-// Returns when the file system has been unmounted. Each thread calls `rest` when it has had nothing to do for
-// a while, and has done something since it did so last.
-void answer_by_crew(fuse_session* session, const std::function<void()>& rest);
+struct CrewLife {
+  // Each thread calls it when it has had nothing to do for a while, and has done something since it did so
+  // last.
+  std::function<void()> rest;
+  // Whether the cores are needed for something better than to wait for requests while awake.
+  std::function<bool()> cores_are_needed;
+};
+
+// Returns when the file system has been unmounted.
+void answer_by_crew(fuse_session* session, const CrewLife& life);
 
 }  // namespace longship::box

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/fd.h"
+#include "head_start.h"
 
 namespace longship::box {
 
@@ -16,6 +17,6 @@ struct Owner {
 };
 
 // Returns when the file system has been unmounted. `image` stays open meanwhile.
-void answer_requests(Fd mount, int image, const Owner& owner);
+void answer_requests(Fd mount, int image, const Owner& owner, HeadStart& head_start);
 
 }  // namespace longship::box

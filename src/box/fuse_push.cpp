@@ -5,8 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#define FUSE_USE_VERSION 34
-#include <fuse3/fuse_lowlevel.h>
+#include "libfuse.h"
 
 namespace longship::box {
 namespace {

@@ -14,28 +14,33 @@
 #include "base/error.h"
 #include "fuse_device.h"
 #include "fuse_operations.h"
+#include "give_back.h"
 #include "hand_over.h"
 #include "squashfs.h"
 
 namespace longship::box {
 namespace {
 
-[[noreturn]] void serve(int socket, int image, const Owner& owner) {
+[[noreturn]] void serve(int socket, int image, const Owner& owner, const std::string& command) {
   ::setsid();
   ::prctl(PR_SET_NAME, "longship-fuse");
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
   if (::chdir("/") != 0) ::_exit(1);
   keep_only({socket, image});  // "longship box … | cat" has to end
+  use_little_memory();
+  HeadStart head_start(image, command);
   std::byte ignored{};
   auto received = receive(socket, {&ignored, 1});
   ::close(socket);
-  if (received.descriptors.size() == 1) answer_requests(std::move(received.descriptors[0]), image, owner);
+  if (received.descriptors.size() == 1)
+    answer_requests(std::move(received.descriptors[0]), image, owner, head_start);
   ::_exit(0);
 }
 
 }  // namespace
 
-FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t group)
+FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t group,
+                       const std::string& command)
     : owner_(owner), group_(group) {
   { const SquashFs readable(image, name); }  // here, where an error still reaches someone
   int ends[2];
@@ -48,7 +53,7 @@ FuseServer::FuseServer(int image, const std::string& name, uid_t owner, gid_t gr
   if (child == 0) {
     const pid_t server = ::fork();  // twice, so that the server is not the command's child
     if (server != 0) ::_exit(server > 0 ? 0 : 1);
-    serve(theirs.get(), image, {owner, group});
+    serve(theirs.get(), image, {owner, group}, command);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -20,8 +20,9 @@ class FuseServer {
  public:
   FuseServer() = default;
   // Forks; needs a process with one thread. Everything in the image will seem to belong to owner and group,
-  // as the box's namespace numbers them: whoever runs the image may read what is in it.
-  FuseServer(int image, const std::string& name, uid_t owner, gid_t group);
+  // as the box's namespace numbers them: whoever runs the image may read what is in it. `command` is what the
+  // box is going to run, if that is known.
+  FuseServer(int image, const std::string& name, uid_t owner, gid_t group, const std::string& command);
   // From inside the new namespaces: mounts the image there and hands the mount over to the server.
   void mount_at(const std::string& place, const std::string& device);
 

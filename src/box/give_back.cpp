@@ -27,6 +27,15 @@ int unmap_constant_segments(dl_phdr_info* about, std::size_t, void*) {
 
 }  // namespace
 
+// Blocks come and go: their pages are kept instead of faulted in again. One heap for all threads: they
+// seldom ask for memory at the same time.
+void use_little_memory() {
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
+  ::mallopt(M_TOP_PAD, 1 << 20);
+}
+
 void give_back_memory() {
   ::malloc_trim(0);
   ::dl_iterate_phdr(unmap_constant_segments, nullptr);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@
 #include "fuse_server.h"
 #include "give_back.h"
 #include "hand_over.h"
+#include "head_start.h"
 #include "keeper.h"
 #include "kernel_squashfs.h"
 #include "mounts.h"
@@ -66,8 +68,7 @@ Mounted mount_image(int image, Ways ways, const std::string& at) {
   }
 }
 
-Mounted settle(int image, const Identity& identity) {
-  enter_mount_namespace(false);
+Mounted mount_in_workshop(int image, const Identity& identity) {
   mount_tmpfs(workshop, "mode=0755");
   const std::string at = std::string(workshop) + place;
   if (::mkdir(at.c_str(), 0755) != 0) throw Error::from_errno(errno, "cannot make {}", at);
@@ -88,9 +89,9 @@ void give_mount(int peer, int root, Answer answer) {
 }
 
 // Answers the kernel's questions in threads of its own; `ended` closes with the mount.
-std::thread serve(Fd fuse, int image, Fd ended) {
-  return std::thread([fuse = std::move(fuse), image, ended = std::move(ended)]() mutable {
-    answer_requests(std::move(fuse), image, {::geteuid(), ::getegid()});
+std::thread serve(Fd fuse, int image, HeadStart& head_start, Fd ended) {
+  return std::thread([fuse = std::move(fuse), image, &head_start, ended = std::move(ended)]() mutable {
+    answer_requests(std::move(fuse), image, {::geteuid(), ::getegid()}, head_start);
     ended.reset();
   });
 }
@@ -113,16 +114,24 @@ void tell_all(Meeting& meeting, Answer answer, const Error& error) {
 
 }  // namespace
 
-void keep_image(Meeting& meeting, int image, const Identity& identity, std::chrono::milliseconds linger) {
+void keep_image(Meeting& meeting, int image, const Identity& identity, std::chrono::milliseconds linger,
+                const std::string& command) {
   const auto [above, directory, listening] = meeting.descriptors();
   keep_only({above, directory, listening, image});
   Answer answer = {.identity = identity, .way = Way::fuse, .keeper = ::getpid(), .problem = {}};
   try {
-    Mounted mounted = settle(image, identity);
+    enter_mount_namespace(false);
+    use_little_memory();
+    std::optional<HeadStart> head_start;  // from now on, because no process with threads may enter one
+    if (!ways_of(identity).kernel) head_start.emplace(image, command);
+    Mounted mounted = mount_in_workshop(image, identity);
     answer.way = mounted.way;
     Pipe ended = make_pipe();
     std::thread server;
-    if (mounted.fuse) server = serve(std::move(mounted.fuse), image, std::move(ended.write));
+    if (mounted.fuse) {
+      if (!head_start) head_start.emplace(image, command);
+      server = serve(std::move(mounted.fuse), image, *head_start, std::move(ended.write));
+    }
     bool alone = false;
     const auto give = [&](int peer) { give_mount(peer, mounted.root.get(), answer); };
     const auto later = [&] {  // it takes time, and the first box waits

@@ -24,7 +24,7 @@ int number_in(const std::string& word) {
 }  // namespace
 
 void keep_as_told(const std::vector<std::string>& words) {
-  if (words.size() != 8) throw Error(Failure::usage, "{} is for Longship itself", keeper_word);
+  if (words.size() != 9) throw Error(Failure::usage, "{} is for Longship itself", keeper_word);
   const std::array descriptors = {number_in(words[2]), number_in(words[3]), number_in(words[4])};
   const Fd image(number_in(words[5]));
   const auto ways = static_cast<unsigned>(number_in(words[6]));
@@ -33,7 +33,7 @@ void keep_as_told(const std::vector<std::string>& words) {
   Meeting meeting(words[0], words[1], descriptors);
   { const SquashFs readable(image.get(), "image"); }  // who waits sees the socket close, and asks another way
   const Identity identity = identity_of(image.get(), {.kernel = (ways & 1U) != 0, .fuse = (ways & 2U) != 0});
-  keep_image(meeting, image.get(), identity, linger);
+  keep_image(meeting, image.get(), identity, linger, words[8]);
 }
 
 }  // namespace longship::box

@@ -18,8 +18,8 @@ std::string inherited(int fd) {
 
 }  // namespace
 
-Keep keep_by_program(const std::string& program) {
-  return [program](Meeting& meeting, int image, const Identity& identity, std::chrono::milliseconds linger) {
+Keep keep_by_program(const std::string& program, const std::string& command) {
+  return [=](Meeting& meeting, int image, const Identity& identity, std::chrono::milliseconds linger) {
     const auto [above, directory, listening] = meeting.descriptors();
     std::vector<std::string> words = {program,
                                       keeper_word,
@@ -30,7 +30,8 @@ Keep keep_by_program(const std::string& program) {
                                       inherited(listening),
                                       inherited(image),
                                       std::to_string(identity.ways),
-                                      std::to_string(linger.count())};
+                                      std::to_string(linger.count()),
+                                      command};
     std::vector<char*> pointers;
     for (auto& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);

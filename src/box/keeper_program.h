@@ -11,8 +11,8 @@ namespace longship::box {
 
 inline constexpr const char* keeper_word = "--keep-image";  // what such a program is started with
 
-// For share_mount(): becomes `program`.
-[[nodiscard]] Keep keep_by_program(const std::string& program);
+// For share_mount(): becomes `program`. `command` is what the first box starts, if that is known.
+[[nodiscard]] Keep keep_by_program(const std::string& program, const std::string& command);
 
 // There: `words` are those after keeper_word. Returns when the keeper may end.
 void keep_as_told(const std::vector<std::string>& words);

@@ -30,7 +30,7 @@ std::optional<ImageRoot> new_shared_root(const Spec& spec, const GivenRoot& give
                                          const std::string& keeper) {
   const Ways ways = ways_to_share(spec);
   if ((!ways.kernel && !ways.fuse) || sharing_is_refused()) return {};
-  SharedMount shared = share_mount(given.squashfs.get(), ways, keep_by_program(keeper));
+  SharedMount shared = share_mount(given.squashfs.get(), ways, keep_by_program(keeper, spec.command));
   if (!shared.mount) return {};
   tell_of(shared, spec.root);
   return ImageRoot(shared.way, std::move(shared.mount));

@@ -5,11 +5,14 @@
 
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
 namespace longship::box {
 namespace {
+
+constexpr std::size_t few_blocks = 8;  // a program that starts reads several files in turn
 
 std::string problem(sqfs_err code, sqfs& fs) {
   int major = 0, minor = 0;
@@ -38,7 +41,6 @@ sqfs_err decompress_zstd(void* in, std::size_t size, void* out, std::size_t* roo
   return SQFS_OK;
 }
 
-// libsquashfuse keeps one block of data, which two files read in turn evict each time.
 void enlarge(sqfs_cache& cache, std::size_t blocks) {
   sqfs_cache_destroy(&cache);
   if (sqfs_block_cache_init(&cache, blocks) != SQFS_OK) throw std::bad_alloc();
@@ -51,7 +53,8 @@ bool is_possible(const squashfs_super_block& super) {
 
 }  // namespace
 
-SquashFs::SquashFs(int file, const std::string& name) {
+SquashFs::SquashFs(int file, const std::string& name, std::shared_ptr<BlockCache> blocks)
+    : blocks_(blocks ? std::move(blocks) : std::make_shared<BlockCache>(few_blocks)) {
   if (const auto code = sqfs_init(&fs_, file, 0); code != SQFS_OK)
     throw Error("cannot read the image {}: {}", name, problem(code, fs_));
   if (!is_possible(fs_.sb)) {
@@ -61,7 +64,6 @@ SquashFs::SquashFs(int file, const std::string& name) {
   }
   if (sqfs_compression(&fs_) == ZSTD_COMPRESSION) fs_.decompressor = decompress_zstd;
   enlarge(fs_.md_cache, 32);
-  enlarge(fs_.data_cache, 8);
 }
 
 }  // namespace longship::box

@@ -14,10 +14,6 @@ namespace {
 
 using Paths = std::vector<fs::path>;
 
-void add_new(Paths& all, const fs::path& one) {
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
-}
-
 bool has(const std::vector<HostLibrary>& libraries, std::string_view name) {
   return std::any_of(libraries.begin(), libraries.end(),
                      [&](const HostLibrary& one) { return one.name == name; });

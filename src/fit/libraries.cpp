@@ -34,10 +34,6 @@ void read_configuration(const FileTree& host, const fs::path& file, int depth, s
   }
 }
 
-void add_new(std::vector<fs::path>& all, const fs::path& one) {
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
-}
-
 std::vector<fs::path> runpath_of(const Elf& elf, const fs::path& file) {
   std::vector<fs::path> directories;
   for (std::string part : elf.runpath) {
@@ -54,6 +50,10 @@ HostLibrary library_of(const Elf& elf, const fs::path& path, std::string name) {
 }
 
 }  // namespace
+
+void add_new(std::vector<fs::path>& all, const fs::path& one) {
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+}
 
 std::vector<fs::path> loader_directories(const FileTree& host, const Environment& environment) {
   std::vector<fs::path> directories, configured;

@@ -21,6 +21,9 @@ struct HostLibrary {
   std::optional<Version> glibc = {}, libstdcxx = {};  // what it wants: GLIBC_2.34, GLIBCXX_3.4.29
 };
 
+// Places are looked at in the order in which they were first named.
+void add_new(std::vector<std::filesystem::path>& all, const std::filesystem::path& one);
+
 // LD_LIBRARY_PATH, /etc/ld.so.conf with what it includes, and the directories that need no words.
 [[nodiscard]] std::vector<std::filesystem::path> loader_directories(const FileTree& host,
                                                                     const Environment& environment);

@@ -19,11 +19,12 @@ store::Image make(store::Store& store, OciImage source, store::Image image, Prog
 }  // namespace
 
 store::Image import(store::Store& store, const std::filesystem::path& path, const std::string& name,
-                    Progress& progress) {
+                    Progress& progress, std::string_view architecture) {
   store::validate_name(name);
   return within("cannot import " + path.string(), [&] {
     std::uint64_t done = 0;
-    OpenedImage opened = open_image(path, [&](std::size_t bytes) { progress.update(done += bytes); });
+    OpenedImage opened = open_image(
+        path, [&](std::size_t bytes) { progress.update(done += bytes); }, architecture);
     store::Image image;
     image.name = name;
     image.origin = "import " + path.filename().string();

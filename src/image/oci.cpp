@@ -62,10 +62,11 @@ std::string choice_of(const formats::Array& manifests) {
 }
 
 // An index lists manifests, or further indexes: one per architecture, or per tag.
-formats::Value manifest_in(const Layout& layout, const formats::Value& index, int depth) {
+formats::Value manifest_in(const Layout& layout, const formats::Value& index, std::string_view architecture,
+                           int depth) {
   if (depth > deepest_index) throw Error("the index leads to an index that leads to an index, and so on");
-  formats::Value found = document_by_digest(layout, choose_manifest(index));
-  return found.find("manifests") != nullptr ? manifest_in(layout, found, depth + 1) : found;
+  formats::Value found = document_by_digest(layout, choose_manifest(index, architecture));
+  return found.find("manifests") != nullptr ? manifest_in(layout, found, architecture, depth + 1) : found;
 }
 
 std::vector<std::string> words(const formats::Value* list) {
@@ -104,7 +105,8 @@ struct Blob {
 };
 
 OciImage image_of(const Layout& layout, const formats::Value& config, const std::vector<Blob>& blobs,
-                  const BytesRead& progress) {
+                  const BytesRead& progress, std::string_view architecture) {
+  if (!architecture.empty()) check_architecture(config, architecture);
   OciImage image;
   image.config = config_of(config);
   image.architecture = std::string(fit::kernel_architecture(text(config, "architecture")));
@@ -125,8 +127,8 @@ OciImage image_of(const Layout& layout, const formats::Value& config, const std:
   return image;
 }
 
-OciImage read_oci(const Layout& layout, const BytesRead& progress) {
-  const auto manifest = manifest_in(layout, document(layout, "index.json"), 0);
+OciImage read_oci(const Layout& layout, const BytesRead& progress, std::string_view architecture) {
+  const auto manifest = manifest_in(layout, document(layout, "index.json"), architecture, 0);
   const formats::Fields fields(manifest, "");
   std::vector<Blob> blobs;
   for (const auto& layer : fields.required("layers").array()) {
@@ -135,17 +137,18 @@ OciImage read_oci(const Layout& layout, const BytesRead& progress) {
   }
   const auto config =
       document_by_digest(layout, formats::Fields(fields.required("config"), "config").text("digest"));
-  return image_of(layout, config, blobs, progress);
+  return image_of(layout, config, blobs, progress, architecture);
 }
 
-OciImage read_docker(const Layout& layout, const BytesRead& progress) {
+OciImage read_docker(const Layout& layout, const BytesRead& progress, std::string_view architecture) {
   const auto manifest = document(layout, "manifest.json");
   if (manifest.array().size() != 1)
     throw Error("it has {} images: save one at a time", manifest.array().size());
   const formats::Fields fields(manifest.array().front(), "manifest");
   std::vector<Blob> blobs;
   for (const auto& path : fields.words("Layers")) blobs.push_back({normal_path(path), ""});
-  return image_of(layout, document(layout, normal_path(fields.text("Config"))), blobs, progress);
+  return image_of(layout, document(layout, normal_path(fields.text("Config"))), blobs, progress,
+                  architecture);
 }
 
 }  // namespace
@@ -169,9 +172,17 @@ std::string choose_manifest(const formats::Value& index, std::string_view archit
   return formats::Fields(*fitting.front(), "manifests").text("digest");
 }
 
-std::optional<OciImage> read_layout(const Layout& layout, const BytesRead& progress) {
-  if (layout.has("index.json")) return read_oci(layout, progress);
-  if (layout.has("manifest.json")) return read_docker(layout, progress);
+void check_architecture(const formats::Value& config, std::string_view architecture) {
+  const auto found = text(config, "architecture");
+  if (found.empty() || fit::kernel_architecture(found) == fit::kernel_architecture(architecture)) return;
+  throw Error(Failure::impossible, "it has no image for {}; it has {}",
+              fit::kernel_architecture(architecture), printable(fit::kernel_architecture(found)));
+}
+
+std::optional<OciImage> read_layout(const Layout& layout, const BytesRead& progress,
+                                    std::string_view architecture) {
+  if (layout.has("index.json")) return read_oci(layout, progress, architecture);
+  if (layout.has("manifest.json")) return read_docker(layout, progress, architecture);
   return std::nullopt;
 }
 

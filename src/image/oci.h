@@ -38,8 +38,12 @@ using BytesRead = std::function<void(std::size_t)>;
 // there are.
 [[nodiscard]] std::string choose_manifest(const formats::Value& index, std::string_view architecture = {});
 
-// Nothing if the layout is neither kind. Of several images the one for this machine is taken, or it is an
-// Error.
-[[nodiscard]] std::optional<OciImage> read_layout(const Layout& layout, const BytesRead& progress);
+// An Error if the image's configuration says that it is for another one.
+void check_architecture(const formats::Value& config, std::string_view architecture);
+
+// Nothing if the layout is neither kind. Of several images the one for an architecture is taken, as with
+// choose_manifest(), or it is an Error.
+[[nodiscard]] std::optional<OciImage> read_layout(const Layout& layout, const BytesRead& progress,
+                                                  std::string_view architecture = {});
 
 }  // namespace longship::image

@@ -29,19 +29,28 @@ OciImage plain_tar(const fs::path& path, const BytesRead& progress) {
   return image;
 }
 
+void refuse_choice(std::string_view architecture) {
+  if (!architecture.empty())
+    throw Error(Failure::usage, "it does not say what it is for: only OCI layouts and docker archives do");
+}
+
 }  // namespace
 
-OpenedImage open_image(const fs::path& path, const BytesRead& progress) {
+OpenedImage open_image(const fs::path& path, const BytesRead& progress, std::string_view architecture) {
   if (!fs::exists(path)) throw Error("there is no such file or directory");
   OpenedImage found;
   if (!fs::is_directory(path) && is_squashfs(path)) {
+    refuse_choice(architecture);
     found.image.layers.push_back(squashfs_layer(path, false));
     return found;
   }
   found.layout = fs::is_directory(path) ? directory_layout(path) : tar_layout(path);
-  if (auto image = read_layout(*found.layout, progress)) {
+  if (auto image = read_layout(*found.layout, progress, architecture)) {
     found.image = std::move(*image);
-  } else if (fs::is_directory(path)) {
+    return found;
+  }
+  refuse_choice(architecture);
+  if (fs::is_directory(path)) {
     found.image.layers.push_back(directory_layer(path));
   } else {
     found.image = plain_tar(path, progress);

@@ -5,6 +5,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "oci.h"
 
@@ -14,6 +15,8 @@ struct OpenedImage {
   std::unique_ptr<Layout> layout;  // the layers read from it
   OciImage image;
 };
-[[nodiscard]] OpenedImage open_image(const std::filesystem::path& path, const BytesRead& progress);
+// `architecture`: of several images the one for it; empty: for this machine. An Error if it has none.
+[[nodiscard]] OpenedImage open_image(const std::filesystem::path& path, const BytesRead& progress,
+                                     std::string_view architecture = {});
 
 }  // namespace longship::image

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "fit/fit.h"
 #include "formats/digest.h"
 #include "formats/fields.h"
 #include "import.h"
@@ -134,17 +133,12 @@ bool forget_damaged(const store::Store& store, const Fetched& fetched) {
 }
 
 // A manifest that no index led to: only its configuration says what it is for. It is small, and comes first.
-void check_architecture(store::Store& store, const PullRequest& request, const Wanted& config,
-                        Progress& progress) {
+void check_config(store::Store& store, const PullRequest& request, const Wanted& config, Progress& progress) {
   Fetched fetched = fetch_blobs(store, request.places, {config}, progress);
   if (forget_damaged(store, fetched)) fetched = fetch_blobs(store, request.places, {config}, progress);
   SharedFileSource file(fetched.blobs.at(config.digest).get());
-  const auto document = formats::parse_json(read_rest(file, largest_config), "configuration");
-  const auto found = formats::Fields(document, "").text("architecture", "");
-  if (found.empty() || fit::kernel_architecture(found) == fit::kernel_architecture(request.architecture))
-    return;
-  throw Error(Failure::impossible, "it has no image for {}; it has {}",
-              fit::kernel_architecture(request.architecture), printable(fit::kernel_architecture(found)));
+  check_architecture(formats::parse_json(read_rest(file, largest_config), "configuration"),
+                     request.architecture);
 }
 
 void push_blob(Registry& registry, const fs::path& blobs, const std::string& digest, std::uint64_t size,
@@ -162,7 +156,7 @@ store::Image pull(store::Store& store, const PullRequest& request, Progress& pro
   return within("cannot " + origin, [&] {
     const Manifest manifest = find_manifest(request);
     const auto blobs = blobs_of(manifest);
-    if (!request.architecture.empty()) check_architecture(store, request, blobs.front(), progress);
+    if (!request.architecture.empty()) check_config(store, request, blobs.front(), progress);
     Fetched fetched = fetch_blobs(store, request.places, blobs, progress);
     try {
       return import_pulled(store, manifest, fetched, request.name, origin, progress);

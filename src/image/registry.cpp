@@ -79,6 +79,20 @@ std::string words_of(const net::Answer& answer) {
   }
 }
 
+// {"token": "…"} from Docker's, {"access_token": "…"} from others.
+std::string token_in(std::string_view body) {
+  try {
+    const auto document = formats::parse_json(body, "token");
+    const formats::Fields fields(document, "");
+    auto token = fields.text("token", "");
+    if (token.empty()) token = fields.text("access_token");
+    if (!token.empty() && token.find_first_of("\r\n") == std::string::npos) return token;
+  } catch (const Error& error) {
+    throw Error("its token is none: {}", error.what());  // nobody here used anything wrongly
+  }
+  throw Error("its token is none");
+}
+
 }  // namespace
 
 struct Registry::Parts {
@@ -199,12 +213,7 @@ std::string Registry::Parts::token_for(const Challenge& challenge) {
   }
   const auto answer = other.perform(call);
   if (!answer.ok()) throw refused(answer, "it gives no token");
-  const auto document = formats::parse_json(answer.body, "token");
-  const formats::Fields fields(document, "");
-  auto token = fields.text("token", "");
-  if (token.empty()) token = fields.text("access_token");
-  if (token.find_first_of("\r\n") != std::string::npos) throw Error("its token is none");
-  return token;
+  return token_in(answer.body);
 }
 
 Error Registry::Parts::refused(const net::Answer& answer, std::string_view what) const {

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 
 namespace longship::store {
@@ -59,8 +60,9 @@ Aside::Aside(const fs::path& asides) {
     if (!fd_) throw Error::from_errno(errno, "cannot write in {}", asides.string());
     path_ = name;
     // Between the two calls somebody may have taken the file for an abandoned one.
-    if (lock(fd_.get()) && still_named(fd_.get())) return;
+    if (lock(fd_.get()) && still_named(fd_.get())) break;
   }
+  failpoint("store.begun");
 }
 
 std::optional<Aside> Aside::lasting(const fs::path& path) {
@@ -90,10 +92,12 @@ fs::path Aside::directory() const {
 void Aside::commit_as(const fs::path& path) {
   if (::fchmod(fd_.get(), 0644) != 0 || ::fsync(fd_.get()) != 0)
     throw Error::from_errno(errno, "cannot write {}", path.string());
+  failpoint("store.synced");
   remove_tree(directory_of(path_));
   fs::create_directories(path.parent_path());
   if (::rename(path_.c_str(), path.c_str()) != 0)
     throw Error::from_errno(errno, "cannot write {}", path.string());
+  failpoint("store.named");
   path_.clear();
   sync_directory(path.parent_path());
 }

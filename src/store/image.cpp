@@ -11,7 +11,7 @@
 namespace longship::store {
 namespace {
 
-constexpr std::int64_t version = 1;
+constexpr std::int64_t newest_version = 1;
 constexpr std::size_t longest_name = 200;
 
 using Texts = std::map<std::string, std::string>;
@@ -67,7 +67,7 @@ formats::Value to_json(const Image& image) {
   if (!image.facts.mpi.empty()) facts.set("mpi", image.facts.mpi);
   if (image.facts.software) facts.set("software", table_of(*image.facts.software));
   formats::Table table;
-  table.set("version", version);
+  table.set("version", newest_version);
   table.set("name", image.name);
   table.set("root", image.root);
   table.set("size", image.size);
@@ -83,8 +83,8 @@ formats::Value to_json(const Image& image) {
 Image image_from_json(const formats::Value& value) {
   // Keys that a later Longship added are not an error: images outlive programs.
   const formats::Fields fields(value, "");
-  if (const auto found = fields.integer("version"); found != version)
-    throw Error("it was written by a newer Longship: version {}, and this one reads {}", found, version);
+  if (const auto found = fields.integer("version"); found != newest_version)
+    throw Error("it was written by a newer Longship: version {}, and this one reads {}", found, newest_version);
   Image image;
   image.name = fields.text("name");
   image.root = fields.text("root");

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "base/say.h"
 #include "formats/digest.h"
 #include "store.h"
@@ -92,6 +93,7 @@ std::uint64_t Store::remove_unused_pulled() const {
     if (!file || !take_lock(file, LOCK_EX | LOCK_NB)) continue;  // a pull is at it
     freed += at->file_size();
     fs::remove(at->path());
+    failpoint("store.removed");
   }
   return freed + remove_lasting(where_ / "pulled" / "partial", std::chrono::hours(0));
 }

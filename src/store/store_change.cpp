@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/lock_file.h"
 #include "base/say.h"
@@ -94,6 +95,7 @@ void Store::remove(std::string_view name) {
   }
   const Fd held = lock(LOCK_EX);
   fs::remove(record);
+  failpoint("store.forgotten");
   forget_steps(name);
   remove_unused();
 }
@@ -107,7 +109,9 @@ void Store::forget_steps(std::string_view name) const {
         return true;  // a cache that cannot be read is of no use to anybody
       }
     }();
-    if (its) fs::remove(record);
+    if (!its) continue;
+    fs::remove(record);
+    failpoint("store.forgotten");
   }
 }
 
@@ -129,6 +133,7 @@ std::uint64_t Store::remove_unused() const {
     if (used.contains(at->path().filename().string())) continue;
     freed += at->file_size();
     fs::remove(at->path());
+    failpoint("store.removed");
   }
   return freed;
 }
@@ -142,7 +147,9 @@ std::uint64_t Store::collect_garbage(bool steps_too) {
     } catch (const Error&) {
       useless = true;  // a cache that cannot be read is of no use to anybody
     }
-    if (useless) fs::remove(record);
+    if (!useless) continue;
+    fs::remove(record);
+    failpoint("store.forgotten");
   }
   remove_abandoned(where_ / "asides");
   return remove_unused() + remove_unused_pulled();

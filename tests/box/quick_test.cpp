@@ -113,7 +113,7 @@ TEST_F(QuickTest, AKeeperWantsToBeToldAll) {
   const auto refusal = "--keep-image is for Longship itself";
   EXPECT_EQ(message_of([] { keep_as_told({}); }), refusal);
   EXPECT_EQ(message_of([] {
-              keep_as_told({".image-1", "longship-boxes", "x", "4", "5", "6", "2", "0"});
+              keep_as_told({".image-1", "longship-boxes", "x", "4", "5", "6", "2", "0", ""});
             }),
             refusal);
 }

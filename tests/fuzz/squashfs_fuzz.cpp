@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "box/checked_squashfs.h"
+#include "box/squashfs_path.h"
 #include "box/unpack.h"
 #include "fuzz/input.h"
 #include "image/layer.h"
@@ -49,6 +50,8 @@ void look_into(int file) {
       if (!box::get_inode(image, sqfs_dentry_inode(other.get()), inode)) continue;
       std::size_t target = sizeof piece;
       static_cast<void>(sqfs_readlink(image.get(), &inode, piece, &target));
+      static_cast<void>(box::find_file(image, sqfs_dentry_name(entry.get())));
+      static_cast<void>(box::prepare_content(image, inode, 4096));
       for (const std::uint64_t start : {0, 3, 4096, 8191}) {
         std::size_t size = sizeof piece;
         if (box::read_content(image, inode, start, piece, size) && size > sizeof piece) std::abort();

@@ -2,6 +2,7 @@
 // A few bytes that stand for very many: memory stays bounded, and what has no end is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <malloc.h>
 #include <zstd.h>
 
@@ -41,6 +42,28 @@ std::string zstd(const std::string& piece, int times, int window_log) {
   return packed;
 }
 
+std::string xz(const std::string& content) {
+  std::string packed(lzma_stream_buffer_bound(content.size()), '\0');
+  std::size_t size = 0;
+  const auto* in = reinterpret_cast<const std::uint8_t*>(content.data());
+  if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr, in, content.size(),
+                              reinterpret_cast<std::uint8_t*>(packed.data()), &size,
+                              packed.size()) != LZMA_OK)
+    throw Error("xz");
+  packed.resize(size);
+  return packed;
+}
+
+// The first block's header, behind the 12 bytes of the stream's: its length / 4 - 1, flags, LZMA2 and the
+// size of the dictionary as one byte (40: 4 GiB), filled up, with a checksum in the end.
+std::string with_giant_dictionary(std::string packed) {
+  const std::size_t begin = 12, length = (static_cast<unsigned char>(packed[begin]) + 1u) * 4;
+  packed[packed.find('\x21', begin) + 2] = 40;
+  const auto sum = lzma_crc32(reinterpret_cast<const std::uint8_t*>(packed.data()) + begin, length - 4, 0);
+  for (std::size_t i = 0; i < 4; ++i) packed[begin + length - 4 + i] = static_cast<char>(sum >> (8 * i));
+  return packed;
+}
+
 std::string error_of(const std::string& packed) {
   return message_of([&] {
     MemorySource source(packed);
@@ -55,6 +78,8 @@ TEST(BombTest, WhatUnpacksToMoreThanTheLimitIsRefused) {
   EXPECT_LT(smaller.size(), 20'000u);
   for (const auto& bomb : {small, smaller})
     EXPECT_EQ(error_of(bomb), "it unpacks to more than the 67108864 bytes that are allowed");
+  EXPECT_EQ(error_of(xz(std::string(65u << 20, '\0'))),
+            "it unpacks to more than the 67108864 bytes that are allowed");
   for (const auto& fits : {gzip(zeros, 64), zstd(zeros, 64, 20)}) EXPECT_EQ(error_of(fits), "(no error)");
 }
 
@@ -69,6 +94,8 @@ TEST(BombTest, AGiantWindowIsRefusedBeforeItIsAllocated) {
   const auto before = ::mallinfo2();
   const auto bomb = zstd("x", 1, 30);  // what a decoder would have to hold: 1 GiB
   EXPECT_THAT(error_of(bomb), HasSubstr("the zstd data is damaged: Frame requires too much memory"));
+  EXPECT_EQ(error_of(xz("x")), "(no error)");
+  EXPECT_THAT(error_of(with_giant_dictionary(xz("x"))), HasSubstr("the xz data wants more than"));
   const auto after = ::mallinfo2();
   EXPECT_LT(after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + (64u << 20));
 }
@@ -77,6 +104,8 @@ TEST(BombTest, WhatFollowsTheDataIsRefused) {
   EXPECT_THAT(error_of(gzip("x", 1) + "PK"), HasSubstr("something else after the compressed data"));
   EXPECT_THAT(error_of(gzip("x", 1).substr(0, 20)), HasSubstr("truncated"));
   EXPECT_THAT(error_of(zstd("x", 1, 20).substr(0, 8)), HasSubstr("truncated"));
+  EXPECT_EQ(error_of(xz("x") + "PK in a ZIP file"), "the xz data is damaged");
+  EXPECT_EQ(error_of(xz("x").substr(0, 30)), "the xz data is truncated");
 }
 
 class TreeBombTest : public Merged {
