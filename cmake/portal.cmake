@@ -16,7 +16,9 @@ endif()
 
 set(portal ${CMAKE_SOURCE_DIR}/portal)
 file(GLOB_RECURSE portal_sources CONFIGURE_DEPENDS ${portal}/src/* ${portal}/public/*)
-list(APPEND portal_sources
+# The plots of a study are the same in the page that `longship study plot` writes.
+file(GLOB plot_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/sweep/page/plots.*)
+list(APPEND portal_sources ${plot_sources}
   ${portal}/index.html ${portal}/vite.config.ts ${portal}/package.json ${portal}/package-lock.json ${portal}/build.mjs)
 set(portal_file ${CMAKE_BINARY_DIR}/portal/portal_files.cpp)
 add_custom_command(OUTPUT ${portal_file}

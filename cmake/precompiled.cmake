@@ -2,7 +2,7 @@
 # precompiled header each, which halves a clean build; all targets of a kind share one file.
 #
 # No source may rely on it: each includes what it uses. ./dev lint and ./dev package compile without
-# (CMAKE_DISABLE_PRECOMPILE_HEADERS), and would not compile otherwise.
+# (CMAKE_DISABLE_PRECOMPILE_HEADERS), each file by itself, and would not compile otherwise.
 set(CMAKE_PCH_WARN_INVALID OFF)  # where options differ too much, GCC does without
 set(precompiled_for_rooms
   <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <span> <string> <string_view> <vector>

@@ -10,8 +10,7 @@ set(target "${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.2.28")
 set(CMAKE_C_FLAGS_INIT "-target ${target}")
 set(CMAKE_CXX_FLAGS_INIT "-target ${target}")
 
-# A program to try the compiler with would make zig compile its whole C++ library once more, without optimisation.
-set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+include(${CMAKE_CURRENT_LIST_DIR}/zig-known.cmake)
 
 # Nothing of this machine may slip in.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY NEVER)

@@ -9,8 +9,7 @@ string(REPLACE ppc64le powerpc64le machine ${CMAKE_SYSTEM_PROCESSOR})  # as zig 
 set(CMAKE_C_FLAGS_INIT "-target ${machine}-linux-musl")
 set(CMAKE_CXX_FLAGS_INIT "-target ${machine}-linux-musl")
 
-# A program to try the compiler with would make zig compile its whole C++ library once more, without optimisation.
-set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+include(${CMAKE_CURRENT_LIST_DIR}/zig-known.cmake)
 
 # Nothing of this machine may slip in.
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY NEVER)

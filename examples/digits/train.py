@@ -18,7 +18,10 @@ BATCH = 128  # over all ranks together
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--epochs", type=int, default=30)
-EPOCHS = parser.parse_args().epochs
+parser.add_argument("--lr", type=float, default=3e-3)
+parser.add_argument("--width", type=int, default=16, help="channels of the first layer")
+arguments = parser.parse_args()
+EPOCHS, WIDTH = arguments.epochs, arguments.width
 
 hvd.init()
 torch.manual_seed(1)
@@ -41,15 +44,15 @@ shuffled = torch.randperm(len(images), generator=torch.Generator().manual_seed(0
 held_out, training = shuffled[: len(images) // 5], shuffled[len(images) // 5 :]
 
 model = torch.nn.Sequential(
-    torch.nn.Conv2d(1, 16, 3, padding=1),
+    torch.nn.Conv2d(1, WIDTH, 3, padding=1),
     torch.nn.ReLU(),
-    torch.nn.Conv2d(16, 32, 3, padding=1),
+    torch.nn.Conv2d(WIDTH, 2 * WIDTH, 3, padding=1),
     torch.nn.ReLU(),
     torch.nn.MaxPool2d(2),
     torch.nn.Flatten(),
-    torch.nn.Linear(32 * 4 * 4, 10),
+    torch.nn.Linear(2 * WIDTH * 4 * 4, 10),
 )
-optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+optimizer = torch.optim.Adam(model.parameters(), lr=arguments.lr)
 optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
 hvd.broadcast_parameters(model.state_dict(), root_rank=0)
 

@@ -81,12 +81,12 @@ std::string metrics_json(const record::Log& log, std::size_t most) {
   std::uint64_t steps = 0;
   for (const auto& metrics : log.metrics) {
     steps = std::max(steps, metrics.steps);
-    const double seconds = static_cast<double>(metrics.at - log.start) * 1e-9;
+    const double since_start = static_cast<double>(metrics.at - log.start) * 1e-9;
     for (const auto& [name, value] : metrics.values) {
       if (name >= log.names.size()) continue;
       formats::Array point;
       point.emplace_back(metrics.step);
-      point.emplace_back(seconds);
+      point.emplace_back(since_start);
       std::isfinite(value) ? point.emplace_back(value) : point.emplace_back();  // JSON has no NaN
       series[name].emplace_back(std::move(point));
     }

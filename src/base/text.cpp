@@ -82,6 +82,10 @@ std::string join(std::span<const std::string> parts, std::string_view between) {
   return joined;
 }
 
+void append(std::vector<std::string>& words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
 std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -15,6 +15,7 @@ namespace longship {
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::string lower(std::string_view text);  // of ASCII letters
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view between);
+void append(std::vector<std::string>& words, const std::vector<std::string>& more);
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);  // "1 rank", "2 ranks"
 
 // A name that others chose, made safe to show: control characters and bytes that are not UTF-8 become \n,

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 
 // Slurm's own patience with its controller is ten seconds and some tries; then something is wrong.
-constexpr seconds patience{60};
+constexpr seconds patience_with_slurm{60};
 constexpr seconds accounting_interval{60};
 // Names on a command line; more than these are picked out of the whole list.
 constexpr std::size_t most_names = 4000;
@@ -32,7 +32,7 @@ std::string run_slurm(const std::vector<std::string>& words, std::string_view in
   if (words[0] != "sbatch") command.environment->insert_or_assign("SLURM_TIME_FORMAT", "%s");
   RunOptions options;
   options.input = input;
-  options.timeout = patience;
+  options.timeout = patience_with_slurm;
   return output_of(std::move(command), options);
 }
 

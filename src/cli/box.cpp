@@ -47,6 +47,7 @@ void run(const BoxWords& words) {
   if (!words.gpus.empty())
     launch::let_in_gpus(words.gpus, facts_for_libraries(image), image.config.environment, spec, chosen);
   const auto environment = box::boxed_environment(image.config.environment, current_environment(), chosen);
+  if (!command.empty()) spec.command = command.front();
   box::enter(spec);
   box::execute(command, environment);
 }

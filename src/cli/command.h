@@ -37,6 +37,7 @@ void add_logs(Command& app, Context& context);
 void add_outputs(Command& app, Context& context);
 void add_show_job(Command& app, Context& context);
 void add_site(Command& app, Context& context);
+void add_study(Command& app, Context& context);
 void add_submit(Command& app, Context& context);
 void add_token(Command& app, Context& context);
 void add_up(Command& app, Context& context);  // and down

@@ -39,6 +39,11 @@ std::vector<std::string> sentences_at(const formats::Value& value, std::string_v
   return sentences;
 }
 
+int whom(const formats::Value& rank) {
+  const auto* found = rank.find("waited_for");
+  return found != nullptr && found->is(formats::Kind::integer) ? static_cast<int>(found->integer()) : -1;
+}
+
 }  // namespace
 
 trace::Report report_from_json(const formats::Value& value) {
@@ -53,6 +58,9 @@ trace::Report report_from_json(const formats::Value& value) {
     report.moving = nanoseconds_at(*collectives, "moving_seconds");
     report.hidden = nanoseconds_at(*collectives, "hidden_seconds");
   }
+  if (const auto* recording = value.find("recording"))
+    report.recording = {static_cast<std::uint64_t>(number_at(*recording, "entries")),
+                        nanoseconds_at(*recording, "seconds")};
   if (const auto* metrics = value.find("metrics"); metrics != nullptr && metrics->is(formats::Kind::table))
     for (const auto& entry : metrics->table())
       report.metrics.emplace_back(printable(entry.key), real_at(*metrics, entry.key));
@@ -60,6 +68,9 @@ trace::Report report_from_json(const formats::Value& value) {
     report.ranks.push_back({.rank = static_cast<int>(number_at(rank, "rank")),
                             .node = text_at(rank, "node"),
                             .times = times_at(rank),
+                            .hidden = nanoseconds_at(rank, "hidden_seconds"),
+                            .waited_for = whom(rank),
+                            .for_that = nanoseconds_at(rank, "waited_for_seconds"),
                             .last = static_cast<std::uint64_t>(number_at(rank, "arrived_last")),
                             .caused = nanoseconds_at(rank, "others_waited_seconds")});
   report.advice = sentences_at(value, "advice");

@@ -46,14 +46,20 @@ void add_image_import(Command& image, Context& context) {
       image.command("import", "An image from an OCI layout, docker archive, tar, directory or SquashFS file");
   const auto path = std::make_shared<std::string>();
   const auto name = std::make_shared<std::string>();
+  const auto architecture = std::make_shared<std::string>();
   command.argument("PATH", *path, "The file or directory");
   command.option("-t,--tag", *name, "The name of the image", {.required = true});
+  command.option("--arch", *architecture,
+                 "Of several images the one for this architecture, not for this machine's: aarch64, ppc64le",
+                 {.value = "ARCH"});
   command.footer = examples(
-      "  longship image import ubuntu.tar -t ubuntu\n  longship image import ./oci-layout -t tools:v2\n");
-  command.action = [&context, path, name] {
+      "  longship image import ubuntu.tar -t ubuntu\n"
+      "  longship image import ./oci-layout -t tools:v2\n"
+      "  longship image import ./oci-layout -t tools:v2-aarch64 --arch aarch64\n");
+  command.action = [&context, path, name, architecture] {
     store::Store store;
     const auto progress = make_progress();
-    tell(context, image::import(store, *path, *name, *progress));
+    tell(context, image::import(store, *path, *name, *progress, *architecture));
   };
 }
 

@@ -24,6 +24,7 @@ int main(int count, char** words) {
   add_why(app, context);
   add_launch(app, context);
   add_report(app, context);
+  add_study(app, context);
   add_image(app, context);
   add_check(app, context);
   add_box(app, context);

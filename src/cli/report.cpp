@@ -2,6 +2,7 @@
 // longship report: where the time of a run went.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -37,22 +38,54 @@ std::string heading(const trace::Report& report) {
   return words + "\n" + trace::summary_line(report) + "\n";
 }
 
+std::string share_of(std::int64_t part, const trace::ActivityTimes& times) {
+  const auto all = std::accumulate(times.begin(), times.end(), std::int64_t{0});
+  return fmt::format("{:.0f} %", all > 0 ? 100 * static_cast<double>(part) / static_cast<double>(all) : 0.0);
+}
+
+std::vector<std::string> cells_of(const trace::RankReport& rank, const std::vector<std::size_t>& shown,
+                                  std::uint64_t collectives) {
+  using record::Activity;
+  std::vector<std::string> cells = {std::to_string(rank.rank), rank.node};
+  const auto shares = trace::percentages(rank.times);
+  for (const std::size_t i : shown) {
+    cells.push_back(fmt::format("{} %", shares[i]));
+    if (i == static_cast<std::size_t>(Activity::communication))
+      cells.push_back(share_of(rank.hidden, rank.times));
+    if (i == static_cast<std::size_t>(Activity::waiting))
+      cells.push_back(rank.waited_for < 0 ? "-" : fmt::format("rank {}", rank.waited_for));
+  }
+  const double last =
+      collectives == 0 ? 0 : static_cast<double>(rank.last) / static_cast<double>(collectives);
+  cells.push_back(formats::percent(last));
+  cells.push_back(formats::human_seconds(seconds(rank.caused)));
+  return cells;
+}
+
+bool happened(const trace::Report& report, std::size_t activity) {
+  return std::any_of(report.ranks.begin(), report.ranks.end(),
+                     [&](const auto& rank) { return rank.times[activity] > 0; });
+}
+
+// Of each rank: where its time went, what of its communication cost nothing, whom it waited for and who
+// waited for it.
 std::string table_of_ranks(const trace::Report& report) {
+  using record::Activity;
+  const auto rare =
+      static_cast<std::size_t>(Activity::checkpoint);  // from here on only what happened is shown
   std::vector<TextTable::Column> columns = {{"rank", Align::right}, {"node", Align::left}};
-  for (const auto name : record::activity_names) columns.push_back({std::string(name), Align::right});
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < record::activity_names.size(); ++i) {
+    if (i >= rare && !happened(report, i)) continue;
+    shown.push_back(i);
+    columns.push_back({std::string(record::activity_names[i]), Align::right});
+    if (i == static_cast<std::size_t>(Activity::communication)) columns.push_back({"hidden", Align::right});
+    if (i == static_cast<std::size_t>(Activity::waiting)) columns.push_back({"for", Align::left});
+  }
   columns.push_back({"last", Align::right});
   columns.push_back({"others waited", Align::right});
   TextTable table(std::move(columns));
-  for (const auto& rank : report.ranks) {
-    std::vector<std::string> cells = {std::to_string(rank.rank), rank.node};
-    for (const int share : trace::percentages(rank.times)) cells.push_back(fmt::format("{} %", share));
-    const double last = report.collectives == 0
-                            ? 0
-                            : static_cast<double>(rank.last) / static_cast<double>(report.collectives);
-    cells.push_back(formats::percent(last));
-    cells.push_back(formats::human_seconds(seconds(rank.caused)));
-    table.add(std::move(cells));
-  }
+  for (const auto& rank : report.ranks) table.add(cells_of(rank, shown, report.collectives));
   return table.text();
 }
 
@@ -69,6 +102,7 @@ std::string collectives_words(const trace::Report& report) {
 void print(const trace::Report& report) {
   std::string text = heading(report) + "\n" + table_of_ranks(report);
   if (const auto words = collectives_words(report); !words.empty()) text += "\n" + words;
+  if (const auto words = trace::recording_words(report); !words.empty()) text += words + "\n";
   if (!report.advice.empty()) text += "\n";
   for (const auto& sentence : report.advice) text += "→ " + sentence + "\n";
   fmt::print("{}", text);

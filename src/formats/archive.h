@@ -18,7 +18,7 @@ struct BundleOptions {
   std::uint64_t most_entries = 100'000;
   // Patterns that apply before those of .longshipignore, which may take them back with "!". ".git" never
   // comes along.
-  std::vector<std::string> ignore = {"/runs/", "__pycache__/"};
+  std::vector<std::string> ignore = {"/runs/", "/studies/", "__pycache__/"};
 };
 
 struct Bundle {

@@ -89,7 +89,7 @@ Alive read_alive(const Fields& fields) {
   return alive;
 }
 
-FromAgent read(const Fields& fields, std::string_view payload) {
+FromAgent read_from_agent(const Fields& fields, std::string_view payload) {
   const auto kind = fields.text("kind");
   if (kind == "hello") return read_hello(fields);
   if (kind == "facts") return Facts{count(fields, "first"), list(fields, "facts", read_fact)};
@@ -131,7 +131,7 @@ std::string encode(const WrittenFacts& facts) {
 FromAgent decode_from_agent(std::string_view frame) {
   const auto parts = parts_of(frame);
   const auto document = formats::parse_json(parts.json, "a message of the agent");
-  return read(Fields(document, ""), parts.payload);
+  return read_from_agent(Fields(document, ""), parts.payload);
 }
 
 }  // namespace longship::message

@@ -98,7 +98,7 @@ Question read_question(const Fields& fields) {
   return question;
 }
 
-FromHub read(const Fields& fields, std::string_view payload) {
+FromHub read_from_hub(const Fields& fields, std::string_view payload) {
   const auto kind = fields.text("kind");
   if (kind == "welcome") return Welcome{count(fields, "seen")};
   if (kind == "want") return Want{read_assignments(fields), fields.flag("more", false)};
@@ -129,7 +129,7 @@ std::string encode(const FromHub& message) {
 FromHub decode_from_hub(std::string_view frame) {
   const auto parts = parts_of(frame);
   const auto document = formats::parse_json(parts.json, "a message of the hub");
-  return read(Fields(document, ""), parts.payload);
+  return read_from_hub(Fields(document, ""), parts.payload);
 }
 
 }  // namespace longship::message

@@ -8,7 +8,6 @@
 
 namespace longship::pilot {
 
-using message::Outcome;
 using std::chrono::seconds;
 
 Service::Service(Setting setting) : setting_(std::move(setting)), idle_since_(setting_.now) {
@@ -49,11 +48,11 @@ void Service::take(const message::Take& take) {
   const auto& attempt = take.assignment.attempt;
   const auto [found, fresh] = known_.emplace(attempt.text(), Stage::waiting);
   if (fresh && (leaving_ || terminated_))
-    return end(attempt, Outcome::lost, "given to a pilot that was about to leave");
+    return end(attempt, message::Outcome::lost, "given to a pilot that was about to leave");
   if (fresh) {
     waiting_.push_back(take.assignment);
   } else if (found->second == Stage::stopped_before) {
-    end(attempt, Outcome::cancelled, "cancelled before it began");
+    end(attempt, message::Outcome::cancelled, "cancelled before it began");
   }
 }
 
@@ -64,10 +63,10 @@ void Service::stop(const message::Stop& stop) {
       stop.reason == message::StopReason::superseded ? "superseded by a newer attempt" : "cancelled";
   if (found->second == Stage::running &&
       running_)  // or it ran in a life before, and is about to be called lost
-    return stop_running(Outcome::cancelled, reason);
+    return stop_running(message::Outcome::cancelled, reason);
   if (found->second != Stage::waiting) return;
   std::erase_if(waiting_, [&](const auto& assignment) { return assignment.attempt == stop.attempt; });
-  end(stop.attempt, Outcome::cancelled, reason + " before it began");
+  end(stop.attempt, message::Outcome::cancelled, reason + " before it began");
 }
 
 void Service::on(Instant, const Deaf& input) {
@@ -98,7 +97,7 @@ void Service::begin(Instant now) {
     if (stage == Stage::running) lost.push_back(message::AttemptId::parse(text));
   std::sort(lost.begin(), lost.end());
   for (const auto& attempt : lost)
-    end(attempt, Outcome::lost, "its pilot was killed while it ran, and started again");
+    end(attempt, message::Outcome::lost, "its pilot was killed while it ran, and started again");
 }
 
 // --- time ---
@@ -118,8 +117,8 @@ void Service::watch_times(Instant now) {
 }
 
 // What a person or the batch system ends long before its time did not reach its walltime: it is lost.
-Outcome Service::time_is_over() const {
-  return terminated_ && too_early_ ? Outcome::lost : Outcome::timed_out;
+message::Outcome Service::time_is_over() const {
+  return terminated_ && too_early_ ? message::Outcome::lost : message::Outcome::timed_out;
 }
 
 void Service::ask_for_checkpoint() {
@@ -127,7 +126,7 @@ void Service::ask_for_checkpoint() {
   actions_.emplace_back(AskForCheckpoint{});
 }
 
-void Service::stop_running(Outcome as, std::string reason) {
+void Service::stop_running(message::Outcome as, std::string reason) {
   if (std::exchange(running_->stopping, true)) return;
   running_->stopped_as = as;
   running_->stop_reason = std::move(reason);
@@ -160,7 +159,7 @@ void Service::on(Instant now, const Terminated&) {
   if (!again)
     too_early_ = !setting_.deadline || *setting_.deadline - now > setting_.checkpoint_before + signal_margin;
   if (!leaving_) leaving_ = reason;
-  drop_waiting(Outcome::lost, reason + " before it began");
+  drop_waiting(message::Outcome::lost, reason + " before it began");
   if (!running_ || running_->stopping) return;
   if (again || !running_->checkpoints) return stop_running(time_is_over(), reason);
   ask_for_checkpoint();
@@ -189,11 +188,11 @@ bool Service::start(Instant now, message::Assignment assignment) {
   try {
     job = job_of(assignment.job);
   } catch (const Error& error) {
-    end(attempt, Outcome::failed, error.what());
+    end(attempt, message::Outcome::failed, error.what());
     return false;
   }
   if (const auto reason = misfit(now, *job)) {
-    end(attempt, Outcome::lost, *reason);
+    end(attempt, message::Outcome::lost, *reason);
     return false;
   }
   running_ = Now{};
@@ -247,20 +246,20 @@ void Service::on(Instant now, const Done& done) {
   ended.outputs = done.outputs;
   ended.duration = done.duration;
   ended.metrics = running_->metrics;
-  const auto as = [&](Outcome outcome, std::string reason) {
+  const auto as = [&](message::Outcome outcome, std::string reason) {
     ended.outcome = outcome;
     ended.reason = std::move(reason);
   };
   if (done.how == Done::How::finished) {
-    ended.outcome = Outcome::finished;
+    ended.outcome = message::Outcome::finished;
   } else if (running_->stopping && done.how != Done::How::failed) {
     as(running_->stopped_as, running_->stop_reason);
   } else if (terminated_) {  // whatever the ranks died of, it began with the batch system
     as(time_is_over(), running_->stop_reason);
   } else {
-    ended.outcome = done.how == Done::How::failed ? Outcome::failed : Outcome::lost;
+    ended.outcome = done.how == Done::How::failed ? message::Outcome::failed : message::Outcome::lost;
   }
-  ended.checkpoint = done.checkpoint && ended.outcome != Outcome::finished;
+  ended.checkpoint = done.checkpoint && ended.outcome != message::Outcome::finished;
   known_[ended.attempt.text()] = Stage::ended;
   actions_.emplace_back(Say{std::move(ended)});
   running_.reset();
@@ -268,17 +267,17 @@ void Service::on(Instant now, const Done& done) {
   idle_since_ = now;
 }
 
-void Service::end(const message::AttemptId& attempt, Outcome outcome, std::string reason) {
+void Service::end(const message::AttemptId& attempt, message::Outcome outcome, std::string reason) {
   known_[attempt.text()] = Stage::ended;
   message::Ended ended;
   ended.attempt = attempt;
   ended.outcome = outcome;
-  ended.exit_code = outcome == Outcome::finished ? 0 : 1;
+  ended.exit_code = outcome == message::Outcome::finished ? 0 : 1;
   ended.reason = std::move(reason);
   actions_.emplace_back(Say{std::move(ended)});
 }
 
-void Service::drop_waiting(Outcome outcome, const std::string& reason) {
+void Service::drop_waiting(message::Outcome outcome, const std::string& reason) {
   for (const auto& assignment : waiting_) end(assignment.attempt, outcome, reason);
   waiting_.clear();
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t longest = 4096;
 constexpr int deepest = 32;
 
-constexpr std::array<std::pair<std::string_view, Field>, 8> fields = {{{"nodes", Field::nodes},
+constexpr std::array<std::pair<std::string_view, Field>, 8> known_fields = {{{"nodes", Field::nodes},
                                                                        {"ranks", Field::ranks},
                                                                        {"gpus", Field::gpus},
                                                                        {"walltime", Field::walltime},
@@ -42,7 +42,7 @@ bool is_text(Field field) {
 }
 
 std::string_view name_of(Field field) {
-  for (const auto& [name, known] : fields)
+  for (const auto& [name, known] : known_fields)
     if (known == field) return name;
   return "";
 }
@@ -152,11 +152,11 @@ class ExpressionReader {
     skip_spaces();
     const auto start = at_;
     const auto word = take_any_word();
-    for (const auto& [name, field] : fields)
+    for (const auto& [name, field] : known_fields)
       if (name == word) return field;
     at_ = start;
     std::vector<std::string> known;
-    for (const auto& [name, field] : fields) known.emplace_back(name);
+    for (const auto& [name, field] : known_fields) known.emplace_back(name);
     if (word.empty()) throw wrong(start, "expected one of {}, found {}", join(known, ", "), found());
     throw wrong(start, "\"{}\" is none of {}{}", printable(word), join(known, ", "), suggestion(word, known));
   }

@@ -137,10 +137,11 @@ TEST_F(ArchiveTest, OtherProgramsReadIt) {
   EXPECT_EQ(read_file(directory_.path() / "list"), "a/\na/b.txt\n" + std::string(150, 'n') + "\n");
 }
 
-TEST_F(ArchiveTest, GitOldRunsAndCachesStayBehindByThemselves) {
+TEST_F(ArchiveTest, GitOldRunsStudiesAndCachesStayBehindByThemselves) {
   put("train.py", "");
   put(".git/config", "");
   put("runs/digits-1/model.pt", "");
+  put("studies/lr/writer-0/log", "");
   put("src/__pycache__/x.pyc", "");
   put("src/runs/kept", "");
   EXPECT_THAT(names_after(), testing::ElementsAre("src", "src/runs", "src/runs/kept", "train.py"));

@@ -26,7 +26,7 @@ def by_gzip(content):
     return gzip.compress(content, mtime=0)
 
 
-def write_layout(directory, layers, env=(), labels=None, pack=by_gzip):
+def write_layout(directory, layers, env=(), labels=None, pack=by_gzip, architecture="amd64"):
     blobs = directory / "blobs/sha256"
     blobs.mkdir(parents=True)
 
@@ -36,7 +36,7 @@ def write_layout(directory, layers, env=(), labels=None, pack=by_gzip):
         return {"mediaType": f"application/vnd.oci.image.{kind}", "digest": digest, "size": len(content)}
 
     packed = [put(pack(layer), "layer.v1.tar+gzip") for layer in layers]
-    config = {"architecture": "amd64", "os": "linux", "config": {"Env": list(env), "Cmd": ["/a"], "Labels": labels or {}},
+    config = {"architecture": architecture, "os": "linux", "config": {"Env": list(env), "Cmd": ["/a"], "Labels": labels or {}},
               "rootfs": {"type": "layers", "diff_ids": [sha256(layer) for layer in layers]}}
     manifest = {"schemaVersion": 2, "config": put(json.dumps(config).encode(), "config.v1+json"), "layers": packed}
     index = {"schemaVersion": 2, "manifests": [put(json.dumps(manifest).encode(), "manifest.v1+json")]}

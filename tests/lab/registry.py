@@ -8,6 +8,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from token_server import ISSUER, SERVICE
+
 CONFIGURATION = """
 version: 0.1
 log: {{level: warn}}
@@ -43,8 +45,9 @@ class Registry:
 
 
 @contextmanager
-def registry(user=None, password=None, tls=False):
-    """Yields a Registry; .host is what stands before the slash of a reference."""
+def registry(user=None, password=None, tls=False, tokens=None):
+    """Yields a Registry; .host is what stands before the slash of a reference. `tokens`: a token_server.TokenServer that it
+    sends its callers to."""
     with tempfile.TemporaryDirectory(prefix="registry-") as directory:
         port = free_port()
         lines = {"tls": "", "auth": ""}
@@ -54,6 +57,9 @@ def registry(user=None, password=None, tls=False):
         if user:
             Path(directory, "htpasswd").write_text(bcrypt_line(user, password) + "\n")
             lines["auth"] = f"auth: {{htpasswd: {{realm: lab, path: {directory}/htpasswd}}}}"
+        if tokens:
+            lines["auth"] = (f"auth: {{token: {{realm: '{tokens.realm}', service: \"{SERVICE}\", issuer: {ISSUER}, "
+                             f"rootcertbundle: {tokens.directory}/token-cert.pem}}}}")
         config = Path(directory, "config.yml")
         config.write_text(CONFIGURATION.format(directory=directory, port=port, **lines))
         with open(f"{directory}/log", "w") as log:

@@ -10,7 +10,7 @@ from conftest import PROGRAM, REPOSITORY
 
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("examples/**/*.md")])
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-GROUPS = {"image", "site", "token"}  # commands that consist of others
+GROUPS = {"image", "site", "study", "token"}  # commands that consist of others
 WHERE_PROGRAMS_BEGIN = {"launch": 1, "box": 2}  # from the n-th word on that is no option, options are the program's own
 
 

@@ -158,6 +158,40 @@ def test_an_archive_as_docker_saves_it(longship, tmp_path):
     assert json.loads(longship("show", "saved", "--json").stdout)["config"]["environment"] == {"X": "1"}
 
 
+def write_index(layout, *architectures):
+    """A layout with one image for each; each has a file with its name."""
+    manifests = []
+    for name in architectures:
+        write_layout(layout / name, [tar_of({"for": name.encode()})], architecture=name)
+        manifests += json.loads((layout / name / "index.json").read_text())["manifests"]
+        manifests[-1]["platform"] = {"os": "linux", "architecture": name}
+        shutil.copytree(layout / name / "blobs", layout / "blobs", dirs_exist_ok=True)
+    (layout / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": manifests}))
+
+
+def test_of_several_images_in_a_layout_the_architecture_that_is_asked_for(longship, tmp_path):
+    write_index(tmp_path / "layout", "amd64", "arm64", "s390x")
+    for word, name in (("aarch64", "arm64"), ("arm64", "arm64"), ("s390x", "s390x")):
+        longship("import", tmp_path / "layout", "-t", f"tools:{word}", "--arch", word)
+        assert content(longship, f"tools:{word}", "for") == name.encode()
+
+
+def test_an_architecture_that_is_not_there_is_an_error_with_those_that_are(longship, tmp_path):
+    write_index(tmp_path / "layout", "ppc64le", "s390x")
+    (tmp_path / "root.tar").write_bytes(tar_of({"a": b"x"}))
+    (tmp_path / "tree").mkdir()
+    alone = tmp_path / "layout/s390x"  # only its configuration says what it is for
+    subprocess.run(["skopeo", "copy", "-q", f"oci:{alone}", f"docker-archive:{tmp_path}/saved.tar:tools:v1"],
+                   check=True, env=dict(os.environ, HOME=str(tmp_path)))
+    for path, code, words in (("layout", 3, "it has no image for aarch64; it has ppc64le, s390x"),
+                              (alone, 3, "it has no image for aarch64; it has s390x"),
+                              ("saved.tar", 3, "it has no image for aarch64; it has s390x"),
+                              ("root.tar", 2, "it does not say what it is for: only OCI layouts and docker archives do"),
+                              ("tree", 2, "it does not say what it is for: only OCI layouts and docker archives do")):
+        done = longship("import", tmp_path / path, "-t", "x", "--arch", "arm64", check=False)
+        assert done.returncode == code and done.stderr.rstrip().endswith(words), done.stderr
+
+
 def test_a_squashfs_file_of_another_tool(longship, tmp_path):
     (tmp_path / "root/deep").mkdir(parents=True)
     (tmp_path / "root/deep/c").write_bytes(b"c" * 300_000)

@@ -38,12 +38,13 @@ GOLDEN = """\
 2 ranks, 1.0 s, 10 steps of 100 ms; at the end loss 0.1
 compute 63 %  communication 20 %  input 5 %  waiting 12 %
 
-RANK  NODE    COMPUTE  COMMUNICATION  WAITING  INPUT  CHECKPOINT  OTHER  LAST  OTHERS WAITED
-   0  node-a     51 %           20 %     24 %    5 %         0 %    0 %   0 %           0 ms
-   1  node-b     74 %           21 %      0 %    5 %         0 %    0 %  80 %         240 ms
+RANK  NODE    COMPUTE  COMMUNICATION  HIDDEN  WAITING  FOR     INPUT  LAST  OTHERS WAITED
+   0  node-a     51 %           20 %     0 %     24 %  rank 1    5 %   0 %           0 ms
+   1  node-b     74 %           21 %     0 %      0 %  -         5 %  80 %         240 ms
 
 10 collectives, half of them of 1.0 MB or less; 0 % of their time beneath computation
 rank 1 arrived last in 80 % of 10 collectives; others waited 240 ms for it
+recording took 0.0073 % of the time: 71 entries of 2.0 µs on average
 
 → Rank 1 on node-b arrived last in 80 % of the collectives (more than 75 %), which cost the others 24 % of their time \
 (more than 5 %): look at its node, or at its share of the data.
@@ -68,6 +69,9 @@ def test_json_for_scripts(run):
     first, second = result["by_rank"]
     assert first["seconds"] == pytest.approx(
         {"compute": 0.51, "communication": 0.2, "waiting": 0.24, "input": 0.05, "checkpoint": 0, "other": 0})
+    assert (first["waited_for"], first["waited_for_seconds"]) == (1, pytest.approx(0.24))
+    assert second["waited_for"] is None
+    assert result["recording"] == {"entries": 71, "seconds": pytest.approx(0.0001435)}
     assert second["arrived_last"] == 8
     assert second["others_waited_seconds"] == pytest.approx(0.24)
     assert result["collectives"]["count"] == 10

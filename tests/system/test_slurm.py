@@ -229,3 +229,53 @@ def test_failing_job_hands_its_code_on(allocated, tmp_path):
     code, _, errors = finish(allocated("run", job), timeout=120)
     assert code == 11
     assert "rank 2 on node2" in errors
+
+
+STUDY = """version = 1
+name = "bowl"
+{work}
+parallel = 4
+objective = {{ metric = "score", file = "m.jsonl" }}
+budget = {{ trials = {trials} }}
+[space]
+x = {{ low = 0.0, high = 1.0 }}
+"""
+TRIAL = 'cd "${LONGSHIP_TRIAL_DIRECTORY:-.}"; echo "{\\"score\\": $1}" > m.jsonl; echo $SLURMD_NODENAME >> $NODES; '
+
+
+def study_of(longship, tmp_path, trials, last="sleep 0.2", work='command = ["sh", "trial.sh", "{x}"]'):
+    longship.environment["NODES"] = str(tmp_path / "nodes")
+    (tmp_path / "trial.sh").write_text(TRIAL + last + "\n")
+    (tmp_path / "study.toml").write_text(STUDY.format(work=work, trials=trials))
+    return tmp_path / "study.toml"
+
+
+def nodes_seen(tmp_path):
+    seen = tmp_path / "nodes"
+    return seen.read_text().split() if seen.exists() else []
+
+
+def test_many_small_trials_are_spread_over_the_nodes(allocated, longship, tmp_path):
+    code, _, errors = finish(allocated("study", "run", study_of(longship, tmp_path, trials=8)), timeout=120)
+    assert code == 0, errors
+    seen = nodes_seen(tmp_path)
+    assert len(seen) == 8 and min(seen.count("node1"), seen.count("node2")) >= 2, seen
+
+
+def test_a_small_job_is_a_trial_on_one_of_the_nodes(allocated, longship, tmp_path):
+    code = tmp_path / "code"
+    code.mkdir()
+    (tmp_path / "job.toml").write_text('version = 1\nname = "work"\ncode = "code"\ncommand = ["sh", "trial.sh", "{x}"]\n'
+                                       '[outputs]\nkeep = ["m.jsonl"]\n')
+    study = study_of(longship, tmp_path, trials=4, work='job = "job.toml"')
+    (tmp_path / "trial.sh").rename(code / "trial.sh")
+    code, _, errors = finish(allocated("study", "run", study), timeout=120)
+    assert code == 0, errors
+    assert sorted(nodes_seen(tmp_path)) == ["node1", "node1", "node2", "node2"]
+
+
+def test_a_killed_study_leaves_no_trial_on_a_node(allocated, longship, tmp_path):
+    process = allocated("study", "run", study_of(longship, tmp_path, trials=4, last="exec sleep 600"))
+    wait_until(lambda: len(nodes_seen(tmp_path)) == 4, "all trials to run")
+    os.kill(launcher_below(process), signal.SIGKILL)
+    finish(process)

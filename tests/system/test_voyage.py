@@ -160,15 +160,22 @@ def test_killed_between_two_steps_a_job_is_still_committed_once(hub, tmp_path, p
     while not hub.answers():
         if hub.ended():
             hub.start()
-    submitting = hub.longship.start("--json", "submit", job_file(tmp_path / "job", "echo done > out.txt"))
+
+    def hand_in():
+        return hub.longship.start("--json", "submit", job_file(tmp_path / "job", "echo done > out.txt"))
+
+    submitting = hand_in()
     name = None
 
     def is_finished():
-        nonlocal name
+        nonlocal name, submitting
         if hub.ended():
             hub.start()
         if name is None and submitting.poll() is not None:
             said, errors = submitting.communicate()
+            if "cannot reach the hub" in errors:  # killed before it heard anything of the job: one tries again
+                submitting = hand_in()
+                return False
             assert submitting.returncode == 0, errors
             name = json.loads(said)["jobs"][0]
         try:

@@ -72,7 +72,9 @@ void start_box(const std::vector<std::string>& typed) {
   const auto start = command_of(words, image.config);
   const auto environment =
       box::boxed_environment(image.config.environment, current_environment(), chosen_variables(words));
-  if (box::enter_quickly(spec_of(words, image), node_program())) box::execute(start, environment);
+  box::Spec spec = spec_of(words, image);
+  if (!start.empty()) spec.command = start.front();
+  if (box::enter_quickly(spec, node_program())) box::execute(start, environment);
 }
 
 }  // namespace
