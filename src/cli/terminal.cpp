@@ -82,7 +82,11 @@ class LineProgress final : public Progress {
     line_->show({.what = what_, .done = done_, .total = total_, .counted = counted(), .details = details()});
   }
 
+  // Some work has nothing that could be counted.
+  bool is_counted() const { return total_ > 0 || !unit_.empty(); }
+
   std::string counted() const {
+    if (!is_counted()) return {};
     const std::string of =
         total_ > 0 ? amount(done_, unit_) + " of " + amount(total_, unit_) : amount(done_, unit_);
     return unit_ == "B" ? of : fmt::format("{} {}", of, unit_);
@@ -90,7 +94,8 @@ class LineProgress final : public Progress {
 
   std::string details() const {
     const double seconds = std::chrono::duration<double>(told_ - begun_).count();
-    if (seconds < 1 || done_ == 0) return {};
+    if (seconds < 1 || (is_counted() && done_ == 0)) return {};
+    if (!is_counted()) return formats::human_seconds(seconds);
     const double rate = static_cast<double>(done_) / seconds;
     std::string words = fmt::format("{}/s", amount(static_cast<std::uint64_t>(rate), unit_));
     if (total_ > done_)

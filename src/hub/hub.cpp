@@ -30,6 +30,7 @@ namespace longship::hub {
 namespace {
 
 constexpr std::chrono::seconds tick_every{1};
+constexpr std::chrono::minutes complain_every{1};
 
 Moment now() {
   return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
@@ -170,7 +171,6 @@ struct Hub::Parts {
       return undo(batch, actions, error.what());
     }
     failpoint("hub.committed");
-    healthy = true;
     const bool tick = std::exchange(ticked, false);
     const auto changed = listeners.changed_in(state, tick);
     if (!state.changes().tokens.empty() || !state.changes().revoked.empty()) publish_tokens();
@@ -194,8 +194,7 @@ struct Hub::Parts {
   // The transaction failed: nothing of the batch has happened. Requests are told so; agents, which have their
   // facts on disk, are cut off and say them again when they come back.
   void undo(const std::deque<Event>& batch, Actions& actions, const std::string& sentence) {
-    if (healthy) warn("{}", sentence);
-    healthy = false;
+    complain(sentence);
     for (const auto& event : batch)
       if (const auto* heard = std::get_if<Heard>(&event)) cut(heard->link);
     state.roll_back();
@@ -212,6 +211,15 @@ struct Hub::Parts {
     // Answers of agents to earlier requests changed nothing.
     for (auto& action : actions)
       if (auto* reply = std::get_if<Reply>(&action)) act(*reply);
+  }
+
+  // A disk that is nearly full takes small changes and refuses large ones in turns: one trouble, told once a minute.
+  void complain(const std::string& sentence) {
+    const auto time = std::chrono::steady_clock::now();
+    if (sentence == trouble && time < quiet_until) return;
+    warn("{}", sentence);
+    trouble = sentence;
+    quiet_until = time + complain_every;
   }
 
   void cut(LinkId link) {
@@ -266,7 +274,9 @@ struct Hub::Parts {
   Studies studies;
   Store store;
   State state;  // the hub's thread's alone
-  bool healthy = true, ticked = false;
+  bool ticked = false;
+  std::string trouble;  // the last that was told of
+  std::chrono::steady_clock::time_point quiet_until;
   Caller owner;
   std::string owner_hash;
   Links links;

@@ -143,6 +143,14 @@ TEST_F(TerminalTest, ProgressWithoutATotalCounts) {
   EXPECT_EQ(written(), "packing 0 files\npacking 61 214 files  6 121/s\n");
 }
 
+TEST_F(TerminalTest, ProgressOfWhatCannotBeCountedTellsItsTime) {
+  const auto progress = make_progress(plain(), clock_);
+  progress->begin("installing packages", 0, "");
+  clock_.advance(41s);
+  progress->end();
+  EXPECT_EQ(written(), "installing packages\ninstalling packages  41 s\n");
+}
+
 TEST_F(TerminalTest, LinesAreCutOnlyWhereTheyWouldWrap) {
   const std::string table = "JOB     REASON\ndigits  the site has no GPU\n";
   EXPECT_EQ(fit_lines(table, live(14)), "JOB     REASON\ndigits  the s…\n");

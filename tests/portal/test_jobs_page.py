@@ -83,7 +83,7 @@ def test_j_and_k_move_and_enter_opens(page, jobs):
     page.wait_for(row(jobs.walker))
     page.press("j", "j", "k")
     first = page.attribute("[data-row='0']", "href")
-    assert page.evaluate("() => document.activeElement.getAttribute('href')") == first
+    page.wait_until("(first) => document.activeElement.getAttribute('href') === first", first)
     page.press("Enter")
     page.wait_for("h1:has-text('-')")
     assert page.where() == first

@@ -163,6 +163,56 @@ assert all(torch.isfinite(gradient).all() for gradient in kept), "memory stays a
     )
 
 
+def test_buckets_of_several_sizes_are_tried_and_one_is_kept_by_all(ranks):
+    told = ranks.run(
+        TRAINING
+        + """
+import sys
+sys.stderr = sys.stdout
+from longship.torch import bucket_tuner, buckets
+buckets.DEFAULT_BYTES = 400
+steps = 1 + 3 * (bucket_tuner.STEPS + 1)
+expected = flat(alone(steps))
+model, optimizer = together(steps=steps - 1)
+assert optimizer._reduction._tuner is not None
+model, optimizer = together(steps=steps, compression=hvd.Compression.none)
+close(model)
+assert optimizer._reduction._tuner is None
+sizes = {bucket.name.split(".")[2] for bucket in optimizer._reduction._buckets}
+assert len(sizes) == 1 and sizes <= {"100", "400", "1600"}, sizes
+kept = hvd.allgather_object(sizes)
+assert kept == [sizes] * size, kept
+remembering = together(compression=hvd.TopK(0.5))[1]
+assert remembering._reduction._tuner is None
+""",
+        3,
+        LONGSHIP_LOG="tune",
+    )
+    assert [words.count("longship: buckets of ") for words in told] == [1, 0, 0], told
+
+
+def test_bucket_sizes_are_judged_by_what_they_bring(ranks):
+    ranks.run(
+        """
+from longship.torch.bucket_tuner import STEPS, BucketTuner
+
+def kept(*seconds):
+    tuner = BucketTuner([4, 1, 16])
+    for one in seconds:
+        assert tuner.measured(99.0) is False, "the first step, in which ranks meet new names, ends nothing"
+        assert [tuner.measured(one) for _ in range(STEPS)] == [False] * (STEPS - 1) + [True]
+        following = tuner.next_size()
+    assert following is None
+    return tuner.best(tuner.medians())
+
+assert kept(1.0, 0.8, 0.9) == 1
+assert kept(1.0, 0.9, 0.8) == 16
+assert kept(1.0, 0.98, 0.99) == 4, "the usual one stays unless another is clearly better"
+""",
+        1,
+    )
+
+
 def test_sparse_gradients_batch_norm_and_ddp(ranks):
     ranks.run(
         TRAINING

@@ -69,11 +69,12 @@ function Table(props: { jobs: Job[]; total: number }) {
   const rowHeight = phone ? 68 : 36;
   const { first, end } = useVisibleRows(body, rowHeight, total, false, 12);
   const now = useNow(10);
-  const [chosen, setChosen] = useState(-1);
-  const cursor = useRef({ at: -1, focus: false }); // keys come faster than redraws
+  const [chosen, setChosen] = useState({ at: -1, focus: false });
+  const cursor = useRef(chosen); // keys come faster than redraws
+  // A new object each time: who goes away and comes back between two redraws has moved all the same.
   const choose = (at: number, focus: boolean) => {
     cursor.current = { at, focus };
-    setChosen(at);
+    setChosen(cursor.current);
   };
   useEffect(() => pages.need(end), [end, total]);
   useLayoutEffect(() => scrollTo(0, scrollBefore()), []);
@@ -106,7 +107,7 @@ function Table(props: { jobs: Job[]; total: number }) {
         job={jobs[index]}
         index={index}
         now={now}
-        chosen={index === chosen}
+        chosen={index === chosen.at}
         onFocus={() => choose(at, false)}
       />,
     );

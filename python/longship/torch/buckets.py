@@ -18,14 +18,14 @@ DEFAULT_BYTES = 4 << 20
 _ALIGNMENT = 64  # bytes; a vector instruction's, and a cache line's
 
 
-def bytes_per_bucket() -> int:
-    """``LONGSHIP_BUCKET`` in bytes; small ones begin to travel earlier, large ones travel better."""
+def sizes_to_try() -> List[int]:
+    """In bytes, the usual one first; only ``LONGSHIP_BUCKET``, if it is set."""
     text = os.environ.get("LONGSHIP_BUCKET")
     if not text:
-        return DEFAULT_BYTES
+        return [DEFAULT_BYTES, DEFAULT_BYTES // 4, DEFAULT_BYTES * 4]
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"LONGSHIP_BUCKET={text}: not a number of bytes")
-    return int(text)
+    return [int(text)]
 
 
 def plan(

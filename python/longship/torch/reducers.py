@@ -35,6 +35,8 @@ class How(NamedTuple):
 class Reducer:
     """Given to DistributedOptimizer as ``compression``."""
 
+    remembers = True  # something of a bucket from step to step, so that it must stay as it is
+
     def alone(self, parameter: torch.Tensor) -> bool:
         """Whether this parameter's gradient has to come by itself, in its own shape, and not in a bucket with others."""
         return False
@@ -45,6 +47,8 @@ class Reducer:
 
 class Whole(Reducer):
     """All of it, as it is or as a :class:`Compressor` has it travel."""
+
+    remembers = False
 
     def __init__(self, compression: Any) -> None:
         self._compression = compression

@@ -2,16 +2,21 @@
 """The gradients of one optimiser on their way: reduced bucket by bucket while the backward pass still runs.
 
 The first backward pass shows in which order gradients come; rank 0's order is then everybody's, and the buckets are made
-anew in it.
+anew in it. In the steps after it buckets of other sizes are tried (bucket_tuner.py).
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+import os
+import sys
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
-from .._library import LongshipError
-from .buckets import Bucket, bytes_per_bucket, plan
+from .._library import LongshipError, library
+from .allreduce import Sum, allreduce
+from .bucket_tuner import BucketTuner
+from .buckets import Bucket, plan, sizes_to_try
 from .handles import numbered, synchronize
 from .reducers import How, Reducer, Rounds
 from .sparse import sparse_allreduce_async
@@ -40,6 +45,8 @@ class Reduction:
         self._sparse: Dict[torch.Tensor, None] = {}  # found to be so; ordered
         self._learnt: List[torch.Tensor] = []
         self._learning = True
+        self._tuner: Optional[BucketTuner] = None  # while sizes are being tried
+        self._first_came: Optional[float] = None  # the first gradient of this step
         self._passes_left: Dict[torch.Tensor, int] = {}
         self._on_their_way: List[Tuple[Rounds, int]] = []
         self._sparse_on_their_way: Dict[torch.Tensor, Callable[[], torch.Tensor]] = {}
@@ -51,7 +58,7 @@ class Reduction:
         self.set_passes(passes)
         if self.active:
             # Gradients come roughly in the opposite order of their use.
-            self._build(list(reversed(list(names))), "first.")
+            self._build(list(reversed(list(names))), sizes_to_try()[0], "first.")
             for parameter in names:
                 self._watch(parameter)
 
@@ -81,6 +88,9 @@ class Reduction:
             self._wait()
             if self._learning:
                 self._learn()
+            elif self._tuner is not None:
+                self._tune(self._tuner)
+            self._first_came = None
         self.forget()
         self.synchronized = True
 
@@ -123,6 +133,8 @@ class Reduction:
         """The backward pass has added to it for the last time."""
         if self._learning:
             self._learnt.append(parameter)
+        if self._first_came is None:
+            self._first_came = time.perf_counter()
         bucket = self._bucket_of.get(parameter)
         if self._is_sparse(parameter):
             self._begin_sparse(parameter)
@@ -176,14 +188,56 @@ class Reduction:
         self._learning = False
         self._learnt.clear()
         order = [known[name] for name in everybody[0][0] if known[name] not in self._sparse]
-        self._build(order, "")
+        sizes = self._different_sizes(order)
+        if len(sizes) > 1 and not self._reducer.remembers:
+            self._tuner = BucketTuner(sizes)
+        self._build_again(order, sizes[0])
+
+    def _tune(self, tuner: BucketTuner) -> None:
+        """After a step with buckets that are being tried."""
+        assert self._first_came is not None
+        if not tuner.measured(time.perf_counter() - self._first_came):
+            return
+        size = tuner.next_size()
+        if size is None:  # everybody's clock counts, and a rank that has joined says nothing
+            name = f"{self._label}.times"
+            seconds = allreduce(torch.tensor(tuner.medians()), name=name, op=Sum, process_set=self._how.process_set).tolist()
+            size = tuner.best(seconds)
+            self._tuner = None
+            _tell(f"buckets of {size} bytes: " + _table(tuner.sizes, seconds, len(self._how.process_set.ranks)))
+        order = [parameter for bucket in self._buckets for parameter in bucket.parameters]
+        self._build_again(order, size)
+
+    def _different_sizes(self, order: Sequence[torch.Tensor]) -> List[int]:
+        """Those that lead to different buckets."""
+        planned: Dict[int, List[int]] = {}
+        for size in sizes_to_try():
+            lengths = [len(bucket) for bucket in self._planned(order, size)]
+            if lengths not in planned.values():
+                planned[size] = lengths
+        return list(planned)
+
+    def _planned(self, order: Sequence[torch.Tensor], size: int) -> List[List[torch.Tensor]]:
+        return plan(order, size, self._reducer.alone, self._groups)
+
+    def _build_again(self, order: Sequence[torch.Tensor], size: int) -> None:
+        self._build(order, size, f"{size}.")
         for parameter in order:
             self._bucket_of[parameter].move_in(parameter)
 
-    def _build(self, order: Sequence[torch.Tensor], prefix: str) -> None:
-        planned = plan(order, bytes_per_bucket(), self._reducer.alone, self._groups)
+    def _build(self, order: Sequence[torch.Tensor], size: int, prefix: str) -> None:
         self._buckets = [
             Bucket(f"{self._label}.{prefix}{number}", parameters, len(parameters) == 1 and self._reducer.alone(parameters[0]))
-            for number, parameters in enumerate(planned)
+            for number, parameters in enumerate(self._planned(order, size))
         ]
         self._bucket_of = {parameter: bucket for bucket in self._buckets for parameter in bucket.parameters}
+
+
+def _tell(line: str) -> None:
+    """As the library does it: by rank 0, to who asked for it."""
+    if library.rank() == 0 and "tune" in os.environ.get("LONGSHIP_LOG", "").split(","):
+        print(f"longship: {line}", file=sys.stderr, flush=True)
+
+
+def _table(sizes: Sequence[int], seconds: Sequence[float], ranks: int) -> str:
+    return ", ".join(f"{size} {1e3 * total / ranks:.2f} ms" for size, total in zip(sizes, seconds))
