@@ -27,7 +27,7 @@ class Longship:
         if not self.shared:
             return torch.empty(size // 4)
         from longship.torch.memory import shared_tensor
-        return shared_tensor(size // 4, torch.float32)
+        return shared_tensor(size // 4, torch.float32, torch.device("cpu"))
 
 
 class Horovod:

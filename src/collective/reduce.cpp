@@ -161,7 +161,20 @@ template <class T>
 LONGSHIP_AVX2 bool any_nan_avx2(const void* values, std::size_t count) {
   return detail::any_nan<T>(values, count);
 }
+template <class T>
+LONGSHIP_AVX2 void divide_avx2(void* values, std::size_t count, int divisor) {
+  detail::divide_each<T>(values, count, divisor);
+}
 #endif
+
+template <class T>
+void divide_each(void* values, std::size_t count, int divisor) {
+#if defined(__x86_64__)
+  if (in_use().load(std::memory_order_relaxed) != Instructions::portable)
+    return divide_avx2<T>(values, count, divisor);
+#endif
+  detail::divide_each<T>(values, count, divisor);
+}
 
 template <class T>
 bool any_nan(const void* values, std::size_t count) {
@@ -176,6 +189,14 @@ Loops loops_of(Type type, Op op) {
   return with_type(type, [&](auto like) { return loops_of<decltype(like)>(op); });
 }
 
+// For two tensors that are both terms and results; null: not in one pass.
+auto both_of(Type type, Op op) -> decltype(Loops::both) {
+  if (op != Op::average) return loops_of(type, op).both;
+  if (type == Type::f32) return loops_for<float, detail::Mean>().both;
+  if (type == Type::f64) return loops_for<double, detail::Mean>().both;
+  return nullptr;
+}
+
 // What is reduced at once before it is handed to all outputs: the inputs' lines and this stay in the first
 // cache.
 constexpr std::size_t reduced_at_once = 8 * 1024;
@@ -187,15 +208,16 @@ void combine(Type type, Op op, void* out, const void* a, const void* b, std::siz
 }
 
 void divide(Type type, void* values, std::size_t count, int divisor) {
-  with_type(type, [&](auto like) { detail::divide_each<decltype(like)>(values, count, divisor); });
+  with_type(type, [&](auto like) { divide_each<decltype(like)>(values, count, divisor); });
 }
 
 bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                  std::span<std::byte* const> outputs, std::size_t count) {
+  const bool in_place =
+      inputs.size() == 2 && outputs.size() == 2 && inputs[0] == outputs[0] && inputs[1] == outputs[1];
+  if (const auto both = in_place ? both_of(type, op) : nullptr)
+    return both(outputs[0], outputs[1], count);
   const Loops loops = loops_of(type, op);
-  const bool both = inputs.size() == 2 && outputs.size() == 2 && inputs[0] == outputs[0] &&
-                    inputs[1] == outputs[1] && op != Op::average;
-  if (both) return loops.both(outputs[0], outputs[1], count);
   const std::size_t width = size_of(type);
   alignas(64) std::byte block[reduced_at_once];
   bool found = false;

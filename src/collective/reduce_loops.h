@@ -61,6 +61,13 @@ struct Sum {
     return wrapping(a) + wrapping(b);
   }
 };
+// Of two: half of a sum is what a division by two would give, to the last bit.
+struct Mean {
+  template <class V>
+  [[gnu::always_inline]] V operator()(V a, V b) const {
+    return (a + b) * V{0.5};
+  }
+};
 struct Product {
   template <class V>
   [[gnu::always_inline]] auto operator()(V a, V b) const {
@@ -140,13 +147,15 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void divide_each(void* values, std::size_t count, int divisor) {
   auto* const value = static_cast<T*>(values);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto loaded = load(value[i]);
-    using V = std::remove_cv_t<decltype(loaded)>;
-    if constexpr (std::is_integral_v<V>)
-      value[i] = static_cast<T>(static_cast<std::int64_t>(loaded) / divisor);
-    else
-      value[i] = store<T>(loaded / static_cast<V>(divisor));
+  using V = std::remove_cv_t<decltype(load(*value))>;
+  if constexpr (std::is_integral_v<V>) {
+    for (std::size_t i = 0; i < count; ++i)
+      value[i] = static_cast<T>(static_cast<std::int64_t>(value[i]) / divisor);
+  } else if ((divisor & (divisor - 1)) == 0) {  // then its inverse is exact, and to multiply is much quicker
+    const V inverse = V{1} / static_cast<V>(divisor);
+    for (std::size_t i = 0; i < count; ++i) value[i] = store<T>(load(value[i]) * inverse);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) value[i] = store<T>(load(value[i]) / static_cast<V>(divisor));
   }
 }
 

@@ -101,6 +101,38 @@ TEST(ReduceTest, EveryInstructionSetGivesTheSameValues) {
     }
 }
 
+TEST(ReduceTest, AnAverageIsASumThatIsDividedWhateverTheInstructions) {
+  const Instructions best = instructions();
+  constexpr std::size_t count = 1003;
+  for (const auto most : {Instructions::portable, Instructions::avx2, Instructions::avx512})
+    for (int t = 0; t < type_count; ++t) {
+      use_at_most(most);
+      const auto type = static_cast<Type>(t);
+      if (type == Type::boolean) continue;
+      const auto a = random_bytes(count * size_of(type), 1), b = random_bytes(count * size_of(type), 2);
+      auto expected = combined(type, Op::sum, a, b, count);
+      divide(type, expected.data(), count, 2);
+      auto left = a, right = b;
+      const std::byte* const inputs[] = {left.data(), right.data()};
+      std::byte* const outputs[] = {left.data(), right.data()};
+      const bool found = combine_all(type, Op::average, inputs, outputs, count);
+      EXPECT_TRUE(same_values(type, left, expected)) << name_of(type) << " " << static_cast<int>(most);
+      EXPECT_EQ(left, right);
+      EXPECT_EQ(found, contains_nan(type, left.data(), count)) << name_of(type);
+    }
+  use_at_most(best);
+}
+
+TEST(ReduceTest, ADivisionIsExactForEveryDivisor) {
+  std::vector<float> values(100);
+  for (const int divisor : {1, 2, 3, 4, 5, 7, 64, 1000, 1024}) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.1F * static_cast<float>(i);
+    divide(Type::f32, values.data(), values.size(), divisor);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(values[i], 0.1F * static_cast<float>(i) / static_cast<float>(divisor)) << divisor;
+  }
+}
+
 TEST(ReduceTest, ManyInputsGoToManyOutputsInOnePass) {
   constexpr std::size_t count = 5000;
   std::vector<std::vector<float>> values;
