@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank that times all-reduces of fp32 in place: fill, barrier, timed call. Compiled once for each library, so that
+// One rank that times all-reduces of fp32 in place: fill, barrier, timed call, barrier. Compiled once for each library, so that
 // all are measured by the same lines: -DUSE_MPI, or against longship.h; LONGSHIP_BENCH_MEMORY=private takes the
 // tensors from malloc instead of from longship_memory_new.
 //
@@ -79,6 +79,7 @@ static double median(size_t bytes, int calls) {
     const double begin = now();
     allreduce(data, count);
     if (call >= 0) times[call] = now() - begin;
+    barrier();  // nobody fills again while another one, that shares its core, is still being timed
     need(data[0] == data[count - 1] && data[0] == (float)(ranks * (ranks - 1) / 2), "a wrong sum");
   }
   qsort(times, (size_t)calls, sizeof(double), ascending);

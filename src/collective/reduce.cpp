@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
+#include "copy.h"
 #include "processor.h"
 #include "reduce_loops.h"
 
@@ -69,7 +69,7 @@ struct Avx2<Half, detail::Sum> {
   }
   LONGSHIP_AVX2 static bool both(void* a, void* b, std::size_t count) {
     const bool found = combine(a, a, b, count);
-    std::memcpy(b, a, count * sizeof(Half));
+    copy_bytes(b, a, count * sizeof(Half));
     return found;
   }
 };
@@ -224,14 +224,14 @@ bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
   for (std::size_t at = 0; at < count; at += reduced_at_once / width) {
     const std::size_t now = std::min(reduced_at_once / width, count - at);
     const auto input = [&](std::size_t index) { return inputs[index] + at * width; };
-    if (inputs.size() == 1) std::memcpy(block, input(0), now * width);
+    if (inputs.size() == 1) copy_bytes(block, input(0), now * width);
     bool found_here = inputs.size() == 1 && contains_nan(type, block, now);
     if (inputs.size() > 1) found_here = loops.combine(block, input(0), input(1), now);
     for (std::size_t index = 2; index < inputs.size(); ++index)
       found_here = loops.combine(block, block, input(index), now);  // what was one stays one
     found = found || found_here;
     if (op == Op::average) divide(type, block, now, static_cast<int>(inputs.size()));
-    for (std::byte* const output : outputs) std::memcpy(output + at * width, block, now * width);
+    for (std::byte* const output : outputs) copy_bytes(output + at * width, block, now * width);
   }
   return found;
 }

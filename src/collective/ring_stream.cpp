@@ -2,7 +2,8 @@
 #include "ring_stream.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "copy.h"
 
 namespace longship::collective {
 namespace {
@@ -11,17 +12,17 @@ namespace {
 void copy_in(const Ring& ring, std::uint64_t position, std::span<const std::byte> bytes) {
   const std::size_t at = position & (ring.bytes.size() - 1);
   const std::size_t before_end = std::min(bytes.size(), ring.bytes.size() - at);
-  std::memcpy(ring.bytes.data() + at, bytes.data(), before_end);
+  copy_bytes(ring.bytes.data() + at, bytes.data(), before_end);
   if (before_end < bytes.size())
-    std::memcpy(ring.bytes.data(), bytes.data() + before_end, bytes.size() - before_end);
+    copy_bytes(ring.bytes.data(), bytes.data() + before_end, bytes.size() - before_end);
 }
 
 void copy_out(const Ring& ring, std::uint64_t position, std::span<std::byte> bytes) {
   const std::size_t at = position & (ring.bytes.size() - 1);
   const std::size_t before_end = std::min(bytes.size(), ring.bytes.size() - at);
-  std::memcpy(bytes.data(), ring.bytes.data() + at, before_end);
+  copy_bytes(bytes.data(), ring.bytes.data() + at, before_end);
   if (before_end < bytes.size())
-    std::memcpy(bytes.data() + before_end, ring.bytes.data(), bytes.size() - before_end);
+    copy_bytes(bytes.data() + before_end, ring.bytes.data(), bytes.size() - before_end);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <sched.h>
 
 #include <chrono>
-#include <cstring>
 
 #include "base/error.h"
+#include "copy.h"
 #include "direct.h"
 #include "reduce.h"
 #include "relax.h"
@@ -60,7 +60,7 @@ Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
   if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return Outcome::not_done;
   const std::uint64_t purpose = purpose_of(what, call);
   if (what.bytes() <= small_up_to) {
-    if (what.count > 0) std::memcpy(lane_.slot(lane_.rank, meetings_), data, what.bytes());
+    if (what.count > 0) copy_bytes(lane_.slot(lane_.rank, meetings_), data, what.bytes());
     if (!meet(purpose)) return Outcome::not_done;
     return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
   }

@@ -2,8 +2,8 @@
 #include "staged.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "copy.h"
 #include "numbers.h"
 #include "reduce.h"
 
@@ -64,7 +64,7 @@ bool Staged::stage_next() {
     return false;
   std::byte* const slot = lane_.slot(lane_.rank, staged_);
   for_each_piece(pieces_, range_of(staged_), [&](const Part& part) {
-    std::memcpy(slot + part.offset * width_, part.data, part.count * width_);
+    copy_bytes(slot + part.offset * width_, part.data, part.count * width_);
   });
   lane_.publish(&LaneRank::staged, ++staged_);
   return true;
@@ -94,7 +94,7 @@ bool Staged::collect_next() {
     const Range slice = slice_of(consumed_, rank);
     const std::byte* const from = lane_.slot(rank, consumed_) + slice.begin * width_;
     for_each_piece(pieces_, {range.begin + slice.begin, range.begin + slice.end}, [&](const Part& part) {
-      std::memcpy(part.data, from + part.offset * width_, part.count * width_);
+      copy_bytes(part.data, from + part.offset * width_, part.count * width_);
     });
   }
   lane_.publish(&LaneRank::consumed, ++consumed_);

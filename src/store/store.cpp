@@ -67,10 +67,12 @@ Error Store::not_found(std::string_view name) const {
   for (const auto& image : list()) names.push_back(image.name);
   std::string known = suggestion(name, names);
   if (known.empty() && !names.empty()) known = " (there are: " + join(names, ", ") + ")";
+  std::error_code problem;
+  const std::string path = fs::exists(name, problem) ? fmt::format("; the file or directory of that name is ./{}", name) : "";
   return Error(
-      "there is no image \"{}\" in {}{}; \"longship image bootstrap\", \"build\", \"import\" or \"pull\" "
+      "there is no image \"{}\" in {}{}{}; \"longship image bootstrap\", \"build\", \"import\" or \"pull\" "
       "make one",
-      name, where_.string(), known);
+      name, where_.string(), known, path);
 }
 
 fs::path Store::record_to_read(std::string_view name) const {

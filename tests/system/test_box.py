@@ -121,6 +121,13 @@ def test_an_image_that_does_not_exist_is_named(longship):
     assert longship("box", "./no-such", "true").returncode == 1
 
 
+def test_a_path_that_looks_like_a_name_is_told_how_to_write_it(longship, tmp_path):
+    (tmp_path / "root").mkdir()
+    done = longship("box", "root", "true", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the file or directory of that name is ./root" in done.stderr
+
+
 @pytest.mark.parametrize("words, message", [
     ((), "IMAGE is required"),
     (("--bnd", "/", "/", "true"), "--bnd"),
