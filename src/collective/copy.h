@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of tensors by the C library's own memcpy, which knows the processor it runs on. In liblongship.so the
-// plain name would mean the one of zig's run-time library, sixteen bytes at a time, which makes an all-reduce
-// of four ranks up to a fifth slower. So there it is asked for by its version.
+// Copies of tensors by the C library's own memcpy, which knows the processor it runs on. In liblongship.so
+// the plain name would mean the one of zig's run-time library, sixteen bytes at a time, which makes an
+// all-reduce of four ranks up to a fifth slower. So there it is asked for by its version.
 #pragma once
 #include <cstddef>
 #include <cstring>

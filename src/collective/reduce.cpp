@@ -215,8 +215,7 @@ bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
                  std::span<std::byte* const> outputs, std::size_t count) {
   const bool in_place =
       inputs.size() == 2 && outputs.size() == 2 && inputs[0] == outputs[0] && inputs[1] == outputs[1];
-  if (const auto both = in_place ? both_of(type, op) : nullptr)
-    return both(outputs[0], outputs[1], count);
+  if (const auto both = in_place ? both_of(type, op) : nullptr) return both(outputs[0], outputs[1], count);
   const Loops loops = loops_of(type, op);
   const std::size_t width = size_of(type);
   alignas(64) std::byte block[reduced_at_once];

@@ -213,7 +213,8 @@ struct Hub::Parts {
       if (auto* reply = std::get_if<Reply>(&action)) act(*reply);
   }
 
-  // A disk that is nearly full takes small changes and refuses large ones in turns: one trouble, told once a minute.
+  // A disk that is nearly full takes small changes and refuses large ones in turns: one trouble, told once a
+  // minute.
   void complain(const std::string& sentence) {
     const auto time = std::chrono::steady_clock::now();
     if (sentence == trouble && time < quiet_until) return;

@@ -98,8 +98,8 @@ bool detail::lists_image(std::string_view table, std::string_view name, std::str
 void detail::write_docker_archive(const fs::path& tree, const fs::path& archive, const std::string& name) {
   const TemporaryDirectory parts(".docker", archive.parent_path());
   const auto layer = parts.path() / "layer.tar";
-  (void)said_in_the_end_by({"tar", "--create", "--file", layer.string(), "--directory", tree.string(), "--numeric-owner",
-                 "--owner=0", "--group=0", "."});
+  (void)said_in_the_end_by({"tar", "--create", "--file", layer.string(), "--directory", tree.string(),
+                            "--numeric-owner", "--owner=0", "--group=0", "."});
   const auto config = configuration(digest_of(layer));
   write_file(parts.path() / "config.json", config);
   const auto config_name = digest_of(parts.path() / "config.json") + ".json";
@@ -111,8 +111,8 @@ void detail::write_docker_archive(const fs::path& tree, const fs::path& archive,
   formats::Array manifest;
   manifest.emplace_back(std::move(entry));
   write_file(parts.path() / "manifest.json", formats::dump_json(std::move(manifest)));
-  (void)said_in_the_end_by({"tar", "--create", "--file", archive.string(), "--directory", parts.path().string(),
-                 "manifest.json", config_name, "layer.tar"});
+  (void)said_in_the_end_by({"tar", "--create", "--file", archive.string(), "--directory",
+                            parts.path().string(), "manifest.json", config_name, "layer.tar"});
 }
 
 std::string image_for(Engine engine, const box::Spec& spec) {

@@ -22,13 +22,13 @@ constexpr std::size_t longest = 4096;
 constexpr int deepest = 32;
 
 constexpr std::array<std::pair<std::string_view, Field>, 8> known_fields = {{{"nodes", Field::nodes},
-                                                                       {"ranks", Field::ranks},
-                                                                       {"gpus", Field::gpus},
-                                                                       {"walltime", Field::walltime},
-                                                                       {"memory", Field::memory},
-                                                                       {"account", Field::account},
-                                                                       {"team", Field::team},
-                                                                       {"name", Field::name}}};
+                                                                             {"ranks", Field::ranks},
+                                                                             {"gpus", Field::gpus},
+                                                                             {"walltime", Field::walltime},
+                                                                             {"memory", Field::memory},
+                                                                             {"account", Field::account},
+                                                                             {"team", Field::team},
+                                                                             {"name", Field::name}}};
 
 constexpr std::array<std::pair<std::string_view, Operation>, 6> comparisons = {{{"==", Operation::equal},
                                                                                 {"!=", Operation::unequal},

@@ -84,7 +84,8 @@ Image image_from_json(const formats::Value& value) {
   // Keys that a later Longship added are not an error: images outlive programs.
   const formats::Fields fields(value, "");
   if (const auto found = fields.integer("version"); found != newest_version)
-    throw Error("it was written by a newer Longship: version {}, and this one reads {}", found, newest_version);
+    throw Error("it was written by a newer Longship: version {}, and this one reads {}", found,
+                newest_version);
   Image image;
   image.name = fields.text("name");
   image.root = fields.text("root");

@@ -68,7 +68,8 @@ Error Store::not_found(std::string_view name) const {
   std::string known = suggestion(name, names);
   if (known.empty() && !names.empty()) known = " (there are: " + join(names, ", ") + ")";
   std::error_code problem;
-  const std::string path = fs::exists(name, problem) ? fmt::format("; the file or directory of that name is ./{}", name) : "";
+  const std::string path =
+      fs::exists(name, problem) ? fmt::format("; the file or directory of that name is ./{}", name) : "";
   return Error(
       "there is no image \"{}\" in {}{}{}; \"longship image bootstrap\", \"build\", \"import\" or \"pull\" "
       "make one",
