@@ -7,22 +7,13 @@
 
 #include <cerrno>
 #include <climits>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "way.h"
 
 namespace longship::box {
 namespace {
-
-constexpr int most_links = 40;  // as the kernel
-
-// The rest of a way lies backwards: what comes next is its end.
-void add_parts(std::vector<std::string>& rest, std::string_view path) {
-  const auto parts = split(path, '/');
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-    if (!part->empty() && *part != ".") rest.emplace_back(*part);
-}
 
 std::string above(const std::string& path) {
   const auto slash = path.rfind('/');
@@ -49,19 +40,18 @@ std::string link_at(int tree, const std::string& path) {
 }  // namespace
 
 Place find_place(int tree, std::string_view path) {
-  std::vector<std::string> rest;
-  add_parts(rest, path);
+  Way rest;
+  walk_first(rest, path);
   Place place = look(tree, "");
   for (int links = 0; !rest.empty();) {
-    const std::string part = std::move(rest.back());
-    rest.pop_back();
+    const std::string part = next_name(rest);
     const std::string parent = place.path;
     place = look(tree, part == ".." ? above(parent) : parent.empty() ? part : parent + "/" + part);
     if (!place.exists || !S_ISLNK(place.mode)) continue;
     if (++links > most_links)
       throw Error::from_errno(ELOOP, "cannot follow /{} in the image", printable(place.path));
     const std::string target = link_at(tree, place.path);
-    add_parts(rest, target);
+    walk_first(rest, target);
     place = look(tree, target.starts_with('/') ? "" : parent);
   }
   return place;

@@ -6,19 +6,10 @@
 #include <climits>
 #include <vector>
 
-#include "base/text.h"
+#include "way.h"
 
 namespace longship::box {
 namespace {
-
-constexpr int most_links = 40;  // as the kernel
-
-// What is still to be walked lies backwards: the next name is at the end.
-void add_names(std::vector<std::string>& ahead, std::string_view path) {
-  const auto names = split(path, '/');
-  for (auto name = names.rbegin(); name != names.rend(); ++name)
-    if (!name->empty() && *name != ".") ahead.emplace_back(*name);
-}
 
 class Walk {
  public:
@@ -28,18 +19,15 @@ class Walk {
     FoundFile at;
     if (!get_inode(image_, sqfs_inode_root(image_.get()), at.inode)) return {};
     way_ = {at};
-    std::vector<std::string> ahead;
-    add_names(ahead, path);
-    while (!ahead.empty()) {
-      const std::string name = std::move(ahead.back());
-      ahead.pop_back();
-      if (!step(name, ahead)) return {};
-    }
+    Way ahead;
+    walk_first(ahead, path);
+    while (!ahead.empty())
+      if (!step(next_name(ahead), ahead)) return {};
     return way_.back();
   }
 
  private:
-  bool step(const std::string& name, std::vector<std::string>& ahead) {
+  bool step(const std::string& name, Way& ahead) {
     if (name == "..") {
       if (way_.size() > 1) way_.pop_back();
       return true;
@@ -58,7 +46,7 @@ class Walk {
     if (++links_ > most_links || sqfs_readlink(image_.get(), &next.inode, target, &size) != SQFS_OK)
       return false;
     if (target[0] == '/') way_.resize(1);
-    add_names(ahead, target);
+    walk_first(ahead, target);
     return true;
   }
 
