@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "way.h"
+#include "names_ahead.h"
 
 namespace longship::box {
 namespace {
@@ -40,7 +40,7 @@ std::string link_at(int tree, const std::string& path) {
 }  // namespace
 
 Place find_place(int tree, std::string_view path) {
-  Way rest;
+  NamesAhead rest;
   walk_first(rest, path);
   Place place = look(tree, "");
   for (int links = 0; !rest.empty();) {

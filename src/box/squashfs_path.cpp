@@ -6,7 +6,7 @@
 #include <climits>
 #include <vector>
 
-#include "way.h"
+#include "names_ahead.h"
 
 namespace longship::box {
 namespace {
@@ -19,7 +19,7 @@ class Walk {
     FoundFile at;
     if (!get_inode(image_, sqfs_inode_root(image_.get()), at.inode)) return {};
     way_ = {at};
-    Way ahead;
+    NamesAhead ahead;
     walk_first(ahead, path);
     while (!ahead.empty())
       if (!step(next_name(ahead), ahead)) return {};
@@ -27,7 +27,7 @@ class Walk {
   }
 
  private:
-  bool step(const std::string& name, Way& ahead) {
+  bool step(const std::string& name, NamesAhead& ahead) {
     if (name == "..") {
       if (way_.size() > 1) way_.pop_back();
       return true;

@@ -10,11 +10,11 @@ namespace longship::box {
 inline constexpr int most_links = 40;  // that a walk follows, as the kernel
 
 // The names lie backwards: what comes next is at the end.
-using Way = std::vector<std::string>;
+using NamesAhead = std::vector<std::string>;
 
 // A path, or a link's target, that is to be walked before what is there already.
-void walk_first(Way& way, std::string_view path);
+void walk_first(NamesAhead& ahead, std::string_view path);
 
-[[nodiscard]] std::string next_name(Way& way);
+[[nodiscard]] std::string next_name(NamesAhead& ahead);
 
 }  // namespace longship::box

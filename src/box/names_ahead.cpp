@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "way.h"
+#include "names_ahead.h"
 
 #include <utility>
 
@@ -7,15 +7,15 @@
 
 namespace longship::box {
 
-void walk_first(Way& way, std::string_view path) {
+void walk_first(NamesAhead& ahead, std::string_view path) {
   const auto names = split(path, '/');
   for (auto name = names.rbegin(); name != names.rend(); ++name)
-    if (!name->empty() && *name != ".") way.emplace_back(*name);
+    if (!name->empty() && *name != ".") ahead.emplace_back(*name);
 }
 
-std::string next_name(Way& way) {
-  std::string name = std::move(way.back());
-  way.pop_back();
+std::string next_name(NamesAhead& ahead) {
+  std::string name = std::move(ahead.back());
+  ahead.pop_back();
   return name;
 }
 
