@@ -141,15 +141,22 @@ def test_wrong_use_of_the_optimizer_is_explained(ranks):
 def message(work):
     try:
         work()
-    except (hvd.LongshipError, ValueError) as error:
+    except (hvd.LongshipError, TypeError, ValueError) as error:
         return str(error)
     raise AssertionError("no error")
 
+for give in (hvd.allreduce, hvd.allreduce_, hvd.allgather, lambda thing: hvd.broadcast(thing, 0), hvd.alltoall):
+    assert "a tensor is needed, not list" in message(lambda: give([1.0, 2.0]))
+assert "op='sum': one of Sum, Average" in message(lambda: hvd.allreduce(torch.ones(1), op="sum"))
 layer = torch.nn.Linear(1, 1)
 plain = torch.optim.SGD(layer.parameters(), lr=0.1)
 twice = [("w", layer.weight), ("w", layer.bias)]
 assert "twice" in message(lambda: hvd.DistributedOptimizer(plain, named_parameters=twice))
+assert "pairs of a name" in message(lambda: hvd.DistributedOptimizer(plain, named_parameters=layer.state_dict()))
+assert "not Linear" in message(lambda: hvd.DistributedOptimizer(layer))
+assert "compression='fp16': one of" in message(lambda: hvd.DistributedOptimizer(plain, compression="fp16"))
 optimizer = hvd.DistributedOptimizer(plain, named_parameters=layer.named_parameters())
+assert "distributed one already" in message(lambda: hvd.DistributedOptimizer(optimizer))
 layer(torch.ones(1, 1)).backward()
 assert "zero_grad()" in message(optimizer.zero_grad)
 assert "backward_passes_per_step" in message(lambda: layer(torch.ones(1, 1)).backward())
@@ -157,6 +164,12 @@ assert "synchronize" in message(lambda: optimizer.skip_synchronize().__enter__()
 optimizer.synchronize()
 with optimizer.skip_synchronize():
     optimizer.step()
+
+other = torch.nn.Linear(1, 1)
+names = [(f"of {rank}", other.weight), ("bias", other.bias)]
+optimizer = hvd.DistributedOptimizer(torch.optim.SGD(other.parameters(), lr=0.1), named_parameters=names)
+other(torch.ones(1, 1)).backward()
+assert message(optimizer.step) == 'rank 0 has a parameter "of 0", and rank 1 has none of that name'
 """,
         2,
     )

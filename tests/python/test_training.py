@@ -133,10 +133,10 @@ def test_gradients_live_in_buckets_that_follow_the_backward_pass(ranks):
 model, optimizer = together()
 reduction = optimizer._reduction
 def in_buckets():
-    return all(bucket.holds(p) for bucket in reduction._buckets for p in bucket.parameters)
+    return all(gradient.is_in_place() for bucket in reduction._buckets.all for gradient in bucket.gradients)
 assert in_buckets()
 names = {p: n for n, p in model.named_parameters()}
-order = [names[p] for bucket in reduction._buckets for p in bucket.parameters]
+order = [names[gradient.parameter] for bucket in reduction._buckets.all for gradient in bucket.gradients]
 assert order[-1].startswith("0.") and order[0].startswith("4."), order  # the last layer's come first
 where = {p: p.grad.data_ptr() for p in model.parameters()}
 def mapping_of(address):
@@ -145,9 +145,16 @@ def mapping_of(address):
         if begin <= address < end:
             return line
 assert all("memfd" in mapping_of(address) for address in where.values()), "not in memory that ranks share"
-for zero in (True, False):
-    optimizer.zero_grad(set_to_none=zero)
-    if zero:
+plain = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+plain.param_groups[0]["params"][0].grad = torch.ones(1)
+plain.zero_grad()
+usual = plain.param_groups[0]["params"][0].grad is None  # since torch 2.0
+version = next(model.parameters()).grad._version
+optimizer.zero_grad(set_to_none=False)
+assert next(model.parameters()).grad._version > version, "what autograd has kept of it would be wrong, and nobody told"
+for zero in (True, False, None):
+    optimizer.zero_grad(**({} if zero is None else {"set_to_none": zero}))
+    if usual if zero is None else zero:
         assert all(p.grad is None for p in model.parameters())
     else:
         assert all(p.grad.abs().sum() == 0 for p in model.parameters()) and in_buckets()
@@ -178,7 +185,7 @@ assert optimizer._reduction._tuner is not None
 model, optimizer = together(steps=steps, compression=hvd.Compression.none)
 close(model)
 assert optimizer._reduction._tuner is None
-sizes = {bucket.name.split(".")[2] for bucket in optimizer._reduction._buckets}
+sizes = {bucket.name.split(".")[2] for bucket in optimizer._reduction._buckets.all}
 assert len(sizes) == 1 and sizes <= {"100", "400", "1600"}, sizes
 kept = hvd.allgather_object(sizes)
 assert kept == [sizes] * size, kept

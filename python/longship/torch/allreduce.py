@@ -26,9 +26,11 @@ def op_of(average: Optional[bool], op: Optional[int]) -> int:
     """Horovod's two ways to say it; the default is the average."""
     if average is not None and op is not None:
         raise ValueError("give either op or average, not both")
-    if op is not None:
-        return op
-    return Sum if average is False else Average
+    if op is None:
+        return Sum if average is False else Average
+    if not isinstance(op, int) or not Sum <= op <= Adasum:
+        raise ValueError(f"op={op!r}: one of Sum, Average, Min, Max, Product, Adasum")
+    return op
 
 
 def _begin(

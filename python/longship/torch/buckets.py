@@ -7,8 +7,9 @@ a new tensor that is moved in while it is still in the cache: either way ``param
 """
 from __future__ import annotations
 
+import ctypes
 import os
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -57,59 +58,100 @@ def _bytes(parameters: Sequence[torch.Tensor]) -> int:
     return sum(parameter.numel() * parameter.element_size() for parameter in parameters)
 
 
-class Bucket:
-    """The gradients of some parameters of one type and device."""
+class Gradient:
+    """One parameter's gradient: where it should lie, and what is still to come for it in this step.
 
-    def __init__(self, name: str, parameters: Sequence[torch.Tensor], in_shape: bool) -> None:
+    All of it in one object, because the hook of a parameter runs once per parameter and step in the thread that trains:
+    dictionaries of tensors, which are hashed by Python code, took ten times as long.
+    """
+
+    __slots__ = ("parameter", "name", "passes_left", "bucket", "view", "address")
+
+    def __init__(self, parameter: torch.Tensor, name: str) -> None:
+        self.parameter = parameter
         self.name = name
-        self.parameters = list(parameters)
-        dtype = parameters[0].dtype
-        step = _ALIGNMENT // parameters[0].element_size()
-        offsets: List[int] = []
-        end = 0
-        for parameter in parameters:
-            offsets.append(end)
-            end += -(-parameter.numel() // step) * step
-        memory = shared_tensor(end, dtype, parameters[0].device)
-        self._flat = memory
-        self._views = {
-            parameter: memory[offset : offset + parameter.numel()].view(parameter.shape)
-            for parameter, offset in zip(parameters, offsets)
-        }
-        # What is reduced: all of it, or for one that is alone its gradient in its shape.
-        self.tensor = self._views[parameters[0]] if in_shape else memory
-        self._missing: Set[torch.Tensor] = set(parameters)
+        self.passes_left = 0
+        self.bucket: Optional[Bucket] = None  # none for what is gathered instead
+        self.view = parameter  # in its bucket
+        self.address = 0
 
-    def move_in(self, parameter: torch.Tensor) -> None:
+    def lies_in(self, bucket: "Bucket", view: torch.Tensor) -> None:
+        self.bucket, self.view, self.address = bucket, view, view.data_ptr()
+
+    def is_in_place(self) -> bool:
+        now = self.parameter.grad
+        return now is not None and not now.is_sparse and now.data_ptr() == self.address
+
+    def move_in(self) -> None:
         """Makes the parameter's gradient a view of the bucket, with the values it has."""
-        if self.holds(parameter):
+        if self.is_in_place():
             return
-        view, gradient = self._views[parameter], parameter.grad
+        view, now = self.view, self.parameter.grad
         with torch.no_grad():
-            if gradient is None:
+            if now is None:
                 view.zero_()
             else:
-                view.copy_(gradient.to_dense() if gradient.is_sparse else gradient)
-        parameter.grad = view
+                view.copy_(now.to_dense() if now.is_sparse else now)
+        self.parameter.grad = view
 
-    def leave_out(self, parameter: torch.Tensor) -> None:
-        """Its gradient goes another way this time."""
-        self._views[parameter].zero_()
+    def leave_out(self) -> None:
+        """It goes another way this time."""
+        self.view.zero_()
 
-    def arrived(self, parameter: torch.Tensor) -> bool:
-        """Whether that was the last one missing."""
-        self._missing.discard(parameter)
-        return not self._missing
+
+class Bucket:
+    """The gradients of some parameters of one type and device, in the order given, in memory that is long enough."""
+
+    def __init__(self, name: str, gradients: Sequence[Gradient], in_shape: bool, memory: torch.Tensor) -> None:
+        self.name = name
+        self.gradients = list(gradients)
+        self.missing = len(self.gradients)  # of this step; whoever watches them counts
+        offset = 0
+        for gradient in self.gradients:
+            count = gradient.parameter.numel()
+            gradient.lies_in(self, memory[offset : offset + count].view(gradient.parameter.shape))
+            offset += _padded(gradient.parameter)
+        # What is reduced: all of it, or for one that is alone its gradient in its shape.
+        self.tensor = self.gradients[0].view if in_shape else memory
 
     def begin_again(self) -> None:
-        self._missing = set(self.parameters)
+        self.missing = len(self.gradients)
+
+
+def _padded(parameter: torch.Tensor) -> int:
+    """Elements, so that the next gradient begins at a cache line."""
+    step = _ALIGNMENT // parameter.element_size()
+    return -(-parameter.numel() // step) * step
+
+
+class Buckets:
+    """All of them, side by side in one block of memory per type and device."""
+
+    def __init__(self, planned: Sequence[Tuple[str, Sequence[Gradient], bool]]) -> None:
+        """``planned``: of each bucket its name, its gradients, and whether its one gradient is reduced in its shape."""
+        self.all: List[Bucket] = []
+        lengths = [sum(_padded(gradient.parameter) for gradient in gradients) for _, gradients, _ in planned]
+        totals: Dict[Tuple[torch.dtype, torch.device], int] = {}
+        for (_, gradients, _), length in zip(planned, lengths):
+            kind = _kind(gradients)
+            totals[kind] = totals.get(kind, 0) + length
+        self._blocks = {kind: shared_tensor(total, *kind) for kind, total in totals.items()}
+        begins = dict.fromkeys(totals, 0)
+        for (name, gradients, in_shape), length in zip(planned, lengths):
+            kind = _kind(gradients)
+            begin = begins[kind]
+            self.all.append(Bucket(name, gradients, in_shape, self._blocks[kind][begin : begin + length]))
+            begins[kind] = begin + length
 
     def zero(self) -> None:
-        """All gradients at once."""
-        self._flat.zero_()
+        """All gradients at once. The C library takes what is longer than the caches past them: a third of the time."""
+        for block in self._blocks.values():
+            if block.device.type != "cpu":
+                block.zero_()
+                continue
+            ctypes.memset(block.data_ptr(), 0, block.numel() * block.element_size())
+            block[:0].zero_()  # so that autograd knows of it
 
-    def holds(self, parameter: torch.Tensor) -> bool:
-        gradient = parameter.grad
-        if gradient is None or gradient.is_sparse:
-            return False
-        return gradient.data_ptr() == self._views[parameter].data_ptr()
+
+def _kind(gradients: Sequence[Gradient]) -> Tuple[torch.dtype, torch.device]:
+    return gradients[0].parameter.dtype, gradients[0].parameter.device

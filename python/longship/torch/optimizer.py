@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+import inspect
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
 
 import torch
 
@@ -20,6 +21,7 @@ class _Distributed:
     """What an optimiser's class gets in front of its own methods."""
 
     _reduction: Reduction
+    _sets_to_none: Optional[bool]  # what zero_grad() does if it is not told
 
     def synchronize(self) -> None:
         """Waits for the reduced gradients, to clip them before ``step``; see ``skip_synchronize``."""
@@ -45,7 +47,8 @@ class _Distributed:
     def zero_grad(self, *arguments: Any, **options: Any) -> None:
         if self._reduction.under_way:
             raise LongshipError("zero_grad() between backward() and step() would drop gradients on their way")
-        if options.get("set_to_none", arguments[0] if arguments else None) is False and self._reduction.zero():
+        set_to_none = options.get("set_to_none", arguments[0] if arguments else self._sets_to_none)
+        if set_to_none is False and self._reduction.zero():
             return
         super().zero_grad(*arguments, **options)  # type: ignore[misc]
 
@@ -75,6 +78,10 @@ def DistributedOptimizer(
     gathered, or made dense with ``sparse_as_dense``. ``op=Adasum`` combines what the ranks' own steps would have changed.
     Learning-rate schedules are made afterwards, because they replace ``step``.
     """
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError(f"an optimiser of torch.optim is needed, not {type(optimizer).__name__}")
+    if isinstance(optimizer, _Distributed):
+        raise ValueError("this optimiser is a distributed one already")
     if "step" in vars(optimizer):
         raise ValueError("make the learning-rate schedule after DistributedOptimizer, not before")
     if gradient_predivide_factor != 1.0 and op != Average:
@@ -85,10 +92,11 @@ def DistributedOptimizer(
         return adasum_optimizer(optimizer, names, compression, process_set)
     how = How(op, 1 / gradient_predivide_factor, gradient_predivide_factor, process_set)
     grouped = _checked_groups(groups if groups is not None else num_groups, names)
+    reducer = reducer_of(compression)
     kind = type(optimizer)
-    optimizer.__class__ = type(kind.__name__, (_Distributed, kind), {})
+    optimizer.__class__ = type(kind.__name__, (_Distributed, kind), {"_sets_to_none": _sets_to_none(kind)})
     optimizer._reduction = Reduction(  # type: ignore[attr-defined]
-        names, reducer_of(compression), how, passes, grouped, sparse_as_dense
+        names, reducer, how, passes, grouped, sparse_as_dense
     )
     return optimizer
 
@@ -97,7 +105,10 @@ def names_of(
     optimizer: torch.optim.Optimizer, named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]]
 ) -> Dict[torch.Tensor, str]:
     """The optimiser's parameters that get gradients, and what ranks match them by."""
-    given = {parameter: name for name, parameter in named_parameters or ()}
+    pairs = list(named_parameters or ())
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise ValueError("named_parameters: pairs of a name and a parameter, as model.named_parameters() gives them")
+    given = {parameter: name for name, parameter in pairs}
     if len(set(given.values())) < len(given):
         raise ValueError("named_parameters has a name twice")
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -106,6 +117,12 @@ def names_of(
         for position, parameter in enumerate(parameters)
         if parameter.requires_grad
     }
+
+
+def _sets_to_none(kind: Type[torch.optim.Optimizer]) -> Optional[bool]:
+    """Whether its ``zero_grad()`` drops gradients, which it does since torch 2.0; None: it does something of its own."""
+    parameter = inspect.signature(kind.zero_grad).parameters.get("set_to_none")
+    return parameter.default if parameter is not None else None
 
 
 def _checked_passes(passes: int) -> int:

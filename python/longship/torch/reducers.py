@@ -75,4 +75,8 @@ def _begin(name: str, tensor: torch.Tensor, how: How, wire: Optional[torch.dtype
 
 def reducer_of(compression: Any) -> Reducer:
     """What DistributedOptimizer was given as ``compression``, as a reducer."""
-    return compression if isinstance(compression, Reducer) else Whole(compression)
+    if isinstance(compression, Reducer):
+        return compression
+    if not (hasattr(compression, "compress") and hasattr(compression, "decompress")):
+        raise TypeError(f"compression={compression!r}: one of Compression, TopK(…), PowerSGD(…), or a Compressor")
+    return Whole(compression)

@@ -16,7 +16,7 @@ import torch
 from .._library import LongshipError, library
 from .allreduce import Sum, allreduce
 from .bucket_tuner import BucketTuner
-from .buckets import Bucket, plan, sizes_to_try
+from .buckets import Buckets, Gradient, plan, sizes_to_try
 from .handles import numbered, synchronize
 from .reducers import How, Reducer, Rounds
 from .sparse import sparse_allreduce_async
@@ -35,7 +35,7 @@ class Reduction:
         groups: Sequence[Sequence[torch.Tensor]],
         sparse_as_dense: bool,
     ) -> None:
-        self._names = names
+        self._gradients = {parameter: Gradient(parameter, name) for parameter, name in names.items()}
         self._reducer = reducer
         self._how = how
         self._passes = passes
@@ -43,24 +43,22 @@ class Reduction:
         self._label = f"gradients.{numbered('optimizer', how.process_set)}"  # a script may have several, as for a GAN
         self._sparse_as_dense = sparse_as_dense
         self._sparse: Dict[torch.Tensor, None] = {}  # found to be so; ordered
-        self._learnt: List[torch.Tensor] = []
+        self._learnt: List[Gradient] = []
         self._learning = True
         self._tuner: Optional[BucketTuner] = None  # while sizes are being tried
         self._first_came: Optional[float] = None  # the first gradient of this step
-        self._passes_left: Dict[torch.Tensor, int] = {}
         self._on_their_way: List[Tuple[Rounds, int]] = []
         self._sparse_on_their_way: Dict[torch.Tensor, Callable[[], torch.Tensor]] = {}
         self._accumulators: List[Any] = []  # a hook lives as long as the node it is on
-        self._buckets: List[Bucket] = []
-        self._bucket_of: Dict[torch.Tensor, Bucket] = {}
+        self._buckets = Buckets([])
         self.synchronized = False
         self.active = how.process_set.included() and len(how.process_set.ranks) > 1
         self.set_passes(passes)
         if self.active:
             # Gradients come roughly in the opposite order of their use.
             self._build(list(reversed(list(names))), sizes_to_try()[0], "first.")
-            for parameter in names:
-                self._watch(parameter)
+            for gradient in self._gradients.values():
+                self._watch(gradient)
 
     @property
     def under_way(self) -> bool:
@@ -68,23 +66,24 @@ class Reduction:
 
     def set_passes(self, passes: int) -> None:
         self._passes = passes
-        self._passes_left = {parameter: passes for parameter in self._names}
+        for gradient in self._gradients.values():
+            gradient.passes_left = passes
 
     def forget(self) -> None:
         """Gives up what has not been begun, after a state was loaded."""
         self.set_passes(self._passes)
         self.synchronized = False
-        for bucket in self._buckets:
+        for bucket in self._buckets.all:
             bucket.begin_again()
 
     def synchronize(self) -> None:
         """Waits until every gradient is the reduced one."""
         if self.active:
-            for parameter in self._names:
+            for gradient in self._gradients.values():
                 # Without a part in this backward pass here, but maybe with one on another rank.
-                if self._passes_left[parameter] > 0:
-                    self._passes_left[parameter] = 0
-                    self._ready(parameter)
+                if gradient.passes_left > 0:
+                    gradient.passes_left = 0
+                    self._ready(gradient)
             self._wait()
             if self._learning:
                 self._learn()
@@ -96,31 +95,31 @@ class Reduction:
 
     def zero(self) -> bool:
         """Zeroes all gradients in place, if they are where they should be."""
-        if not self._buckets or self._sparse:
+        if not self._buckets.all or self._sparse:
             return False
-        if not all(bucket.holds(parameter) for bucket in self._buckets for parameter in bucket.parameters):
+        if not all(gradient.is_in_place() for bucket in self._buckets.all for gradient in bucket.gradients):
             return False
-        for bucket in self._buckets:
-            bucket.zero()
+        self._buckets.zero()
         return True
 
     # --- while the backward pass runs
 
-    def _watch(self, parameter: torch.Tensor) -> None:
+    def _watch(self, gradient: Gradient) -> None:
         def accumulated(*_: Any) -> None:
-            if self._passes_left[parameter] == 0:
+            left = gradient.passes_left
+            if left == 0:
                 raise LongshipError(
-                    f"the gradient of {self._names[parameter]} was computed more than {self._passes} times before "
+                    f"the gradient of {gradient.name} was computed more than {self._passes} times before "
                     "step(): set backward_passes_per_step"
                 )
-            self._passes_left[parameter] -= 1
-            if self._passes_left[parameter] == 0:
-                self._ready(parameter)
-            elif not self._is_sparse(parameter):
-                self._bucket_of[parameter].move_in(parameter)
+            gradient.passes_left = left - 1
+            if left == 1:
+                self._ready(gradient)
+            elif not self._is_sparse(gradient.parameter):
+                gradient.move_in()
 
         # The node that adds to parameter.grad; torch 2.1 has a function for it, this way works with all.
-        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+        node = gradient.parameter.expand_as(gradient.parameter).grad_fn.next_functions[0][0]
         node.register_hook(accumulated)
         self._accumulators.append(node)
 
@@ -129,33 +128,40 @@ class Reduction:
             return False
         return parameter in self._sparse or (parameter.grad is not None and parameter.grad.is_sparse)
 
-    def _ready(self, parameter: torch.Tensor) -> None:
+    def _ready(self, gradient: Gradient) -> None:
         """The backward pass has added to it for the last time."""
         if self._learning:
-            self._learnt.append(parameter)
+            self._learnt.append(gradient)
         if self._first_came is None:
             self._first_came = time.perf_counter()
-        bucket = self._bucket_of.get(parameter)
-        if self._is_sparse(parameter):
-            self._begin_sparse(parameter)
-            if bucket is not None:
-                bucket.leave_out(parameter)
-        elif bucket is not None:
-            bucket.move_in(parameter)
-        if bucket is not None and bucket.arrived(parameter):
-            rounds = self._reducer.reduce(bucket.name, bucket.tensor, self._how)
-            self._on_their_way.append((rounds, next(rounds)))
+        bucket = gradient.bucket
+        if bucket is None or not gradient.is_in_place():
+            self._put_in_place(gradient)
+        if bucket is not None:
+            bucket.missing -= 1
+            if bucket.missing == 0:
+                rounds = self._reducer.reduce(bucket.name, bucket.tensor, self._how)
+                self._on_their_way.append((rounds, next(rounds)))
 
-    def _begin_sparse(self, parameter: torch.Tensor) -> None:
+    def _put_in_place(self, gradient: Gradient) -> None:
+        """Or on its way, if it is sparse."""
+        if self._is_sparse(gradient.parameter):
+            self._begin_sparse(gradient)
+            if gradient.bucket is not None:
+                gradient.leave_out()
+        elif gradient.bucket is not None:
+            gradient.move_in()
+
+    def _begin_sparse(self, gradient: Gradient) -> None:
+        parameter, values = gradient.parameter, gradient.parameter.grad
         self._sparse[parameter] = None
-        gradient = parameter.grad
-        if gradient is None:
+        if values is None:
             row = parameter.shape[1:]
             nowhere = torch.empty((1, 0), dtype=torch.int64, device=parameter.device)
-            gradient = torch.sparse_coo_tensor(nowhere, parameter.new_empty((0, *row)), parameter.shape)
-        name = f"{self._label}.{self._names[parameter]}"
+            values = torch.sparse_coo_tensor(nowhere, parameter.new_empty((0, *row)), parameter.shape)
+        name = f"{self._label}.{gradient.name}"
         self._sparse_on_their_way[parameter] = sparse_allreduce_async(
-            gradient.detach(), name, self._how.op, self._how.process_set
+            values.detach(), name, self._how.op, self._how.process_set
         )
 
     # --- at its end
@@ -180,9 +186,10 @@ class Reduction:
 
     def _learn(self) -> None:
         """Makes the buckets anew, in the order in which gradients came on rank 0, without those that are sparse."""
-        known = {name: parameter for parameter, name in self._names.items()}
-        mine = [self._names[one] for one in self._learnt], [self._names[one] for one in self._sparse]
+        known = {gradient.name: parameter for parameter, gradient in self._gradients.items()}
+        mine = [one.name for one in self._learnt], [self._gradients[one].name for one in self._sparse]
         everybody = allgather_object(mine, f"{self._label}.order", self._how.process_set)
+        _check_names([names for names, _ in everybody], self._how.process_set.ranks)
         for _, sparse in everybody:
             self._sparse.update((known[name], None) for name in sparse)
         self._learning = False
@@ -205,7 +212,7 @@ class Reduction:
             size = tuner.best(seconds)
             self._tuner = None
             _tell(f"buckets of {size} bytes: " + _table(tuner.sizes, seconds, len(self._how.process_set.ranks)))
-        order = [parameter for bucket in self._buckets for parameter in bucket.parameters]
+        order = [gradient.parameter for bucket in self._buckets.all for gradient in bucket.gradients]
         self._build_again(order, size)
 
     def _different_sizes(self, order: Sequence[torch.Tensor]) -> List[int]:
@@ -223,14 +230,30 @@ class Reduction:
     def _build_again(self, order: Sequence[torch.Tensor], size: int) -> None:
         self._build(order, size, f"{size}.")
         for parameter in order:
-            self._bucket_of[parameter].move_in(parameter)
+            self._gradients[parameter].move_in()
 
     def _build(self, order: Sequence[torch.Tensor], size: int, prefix: str) -> None:
-        self._buckets = [
-            Bucket(f"{self._label}.{prefix}{number}", parameters, len(parameters) == 1 and self._reducer.alone(parameters[0]))
-            for number, parameters in enumerate(self._planned(order, size))
-        ]
-        self._bucket_of = {parameter: bucket for bucket in self._buckets for parameter in bucket.parameters}
+        for gradient in self._gradients.values():
+            gradient.bucket = None
+        self._buckets = Buckets(
+            [
+                (
+                    f"{self._label}.{prefix}{number}",
+                    [self._gradients[parameter] for parameter in parameters],
+                    len(parameters) == 1 and self._reducer.alone(parameters[0]),
+                )
+                for number, parameters in enumerate(self._planned(order, size))
+            ]
+        )
+
+
+def _check_names(by_rank: Sequence[Sequence[str]], ranks: Sequence[int]) -> None:
+    """Buckets have no names of parameters in them: without this, ranks would add up what does not belong together."""
+    for names, rank in zip(by_rank, ranks):
+        apart = sorted(set(by_rank[0]) ^ set(names))
+        if apart:
+            has, lacks = (rank, ranks[0]) if apart[0] in names else (ranks[0], rank)
+            raise LongshipError(f'rank {has} has a parameter "{apart[0]}", and rank {lacks} has none of that name')
 
 
 def _tell(line: str) -> None:

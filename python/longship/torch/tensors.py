@@ -20,8 +20,14 @@ _TYPES = {
 }
 
 
+def _tensor(given: torch.Tensor) -> torch.Tensor:
+    if not isinstance(given, torch.Tensor):
+        raise TypeError(f"a tensor is needed, not {type(given).__name__}: torch.as_tensor() makes one")
+    return given
+
+
 def on_gpu(tensor: torch.Tensor) -> bool:
-    return tensor.is_cuda
+    return _tensor(tensor).is_cuda
 
 
 def type_of(tensor: torch.Tensor) -> int:
@@ -39,7 +45,7 @@ def number_of_type(dtype: torch.dtype) -> int:
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_sparse:
+    if _tensor(tensor).is_sparse:
         raise LongshipError("a sparse tensor: use sparse_allreduce_async, or make it dense")
     return tensor
 
@@ -80,4 +86,4 @@ def row_size(tensor: torch.Tensor) -> int:
 
 
 def wants_gradient(tensor: torch.Tensor) -> bool:
-    return torch.is_grad_enabled() and tensor.requires_grad
+    return torch.is_grad_enabled() and _tensor(tensor).requires_grad
