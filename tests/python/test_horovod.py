@@ -32,6 +32,18 @@ def test_what_is_not_there_is_said(tmp_path):
     assert "horovod.tensorflow is not among what Longship has of Horovod" in result.stderr
 
 
+@pytest.mark.parametrize("asked, said", [
+    ("hvd.elastic.TorchState()", "horovod.torch.elastic is not among what Longship has of Horovod; ranks cannot come and go"),
+    ("horovod.run(print, np=2)", "horovod.run is not among what Longship has of Horovod; start the script with longship launch"),
+    ("hvd.nonsense()", "horovod.torch.nonsense is not among what Longship has of Horovod"),
+])
+def test_a_name_that_is_not_there_is_explained(tmp_path, asked, said):
+    (tmp_path / "script.py").write_text(f"import horovod\nimport horovod.torch as hvd\nassert not hasattr(hvd, 'elastic')\n{asked}\n")
+    result = python("-m", "longship.horovod", tmp_path / "script.py")
+    assert result.returncode == 1
+    assert f"AttributeError: {said}" in result.stderr, result.stderr
+
+
 def test_the_script_sees_its_arguments_and_neighbours_as_usual(tmp_path):
     (tmp_path / "beside.py").write_text("value = 5\n")
     (tmp_path / "script.py").write_text(

@@ -11,7 +11,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 import types
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 # Of Horovod's modules those whose contents are public and that scripts were seen to import.
 _PACKAGES = ("horovod", "horovod.common")
@@ -25,6 +25,22 @@ _SAME = {
     "horovod.common.process_sets": "longship.torch.process_sets",
     "horovod.common.exceptions": "longship.horovod.exceptions",
 }
+
+
+_INSTEAD = {  # of what scripts ask for and Longship does not have
+    "run": "start the script with longship launch -n RANKS python3 -m longship.horovod SCRIPT",
+    "elastic": "ranks cannot come and go; longship.checkpoint lets a job go on with another number of them",
+}
+
+
+def _explain(module: str) -> Callable[[str], Any]:
+    """A module's ``__getattr__``, for names that it does not have."""
+
+    def missing(name: str) -> Any:
+        why = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"{module}.{name} is not among what Longship has of Horovod{why}")
+
+    return missing
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -48,6 +64,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
+        module.__getattr__ = _explain(module.__name__)  # type: ignore[method-assign, assignment]
         if module.__name__ == "horovod":
             module.__version__ = "0.28.1"  # type: ignore[attr-defined]  # whose interface it is
 
