@@ -3,8 +3,9 @@
 """What communication leaves of a training's speed. Some 15 minutes on two free cores.
 
 node       The 3D GAN and the ResNet of examples/ on two ranks of one thread each. In each round every candidate trains some
-           steps, in turn, while the others are stopped: two processes that know nothing of each other (the bound),
-           longship.torch, PyTorch's DistributedDataParallel over gloo, and Horovod over Open MPI, as it comes and tuned
+           steps, in turn, while the others are stopped: two processes that know nothing of each other (the bound), two
+           that have nothing to tell each other but meet before each step (what synchrony costs on a machine whose cores
+           are not always equally fast, whoever communicates), longship.torch, PyTorch's DistributedDataParallel over gloo, and Horovod over Open MPI, as it comes and tuned
            (mpi_yield_when_idle). Ranks are bound to cores alike. The share is bound / candidate of the same round; its
            mean and 95 % interval over all rounds are told.
 recording  The same for what `longship report` needs: without it / with it, and what one entry costs.
@@ -31,7 +32,7 @@ def commands(horovod):
     """How two ranks of each candidate are started."""
     os.environ.update(MPI_ENVIRONMENT)
     ours = launched(2, PYTHON)
-    found = {"bound": ours, "longship": ours, "ddp": ours}
+    found = {"bound": ours, "meeting": ours, "longship": ours, "ddp": ours}
     if horovod:
         mpirun = ["mpirun.openmpi", "-n", "2", "--bind-to", "core"]
         found["horovod"] = [*mpirun, horovod]

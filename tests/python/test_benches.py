@@ -31,10 +31,27 @@ sys.path.insert(0, "{BENCH}")
 import torch
 import lib_training
 torch.set_num_threads(1)
-candidate = lib_training.CANDIDATES["longship"]()
-step = {{"gan3d": lib_training.gan3d_step, "resnet": lib_training.resnet_step}}["{model}"](candidate, torch)
-step()
-step()
+for name in ("longship", "meeting"):
+    candidate = lib_training.CANDIDATES[name]()
+    step = {{"gan3d": lib_training.gan3d_step, "resnet": lib_training.resnet_step}}["{model}"](candidate, torch)
+    step()
+    step()
 """,
         2,
     )
+
+
+def test_a_rank_of_bench_training_between_nodes(ranks):
+    said = ranks.run(
+        f"""
+import sys
+sys.path.insert(0, "{BENCH}")
+import lib_training_network
+lib_training_network.MOST_STEPS = 2
+lib_training_network.work("longship PowerSGD")
+""",
+        2,
+        nodes=2,
+    )
+    assert json.loads(said[0])["steps"] == 2
+    assert said[1] == ""
