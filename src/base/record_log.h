@@ -88,6 +88,13 @@ class RecordLogReader {
   // the file is something else.
   [[nodiscard]] std::optional<LogRecord> next();
 
+  // Where the next record will be: what lies before is there for good.
+  struct Position {
+    std::uint32_t segment = 0;
+    std::uint64_t offset = 0;
+  };
+  [[nodiscard]] Position position() const { return {index_, offset_}; }
+
   // Bytes after the last record that next() returned which are no whole record: 0 in a log that was closed
   // well.
   [[nodiscard]] std::uint64_t bytes_beyond() const;

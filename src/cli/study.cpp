@@ -14,6 +14,7 @@ void add_study(Command& app, Context& context) {
       "  longship study plot study.toml --output study.html\n");
   add_study_ask(command, context);
   add_study_run(command, context);
+  add_study_fetch(command, context);
   add_study_show(command, context);
   add_study_export(command, context);
 }

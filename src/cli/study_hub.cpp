@@ -35,8 +35,9 @@ double node_seconds(const formats::Value& job, int nodes) {
 
 }  // namespace
 
-TrialsAtHub::TrialsAtHub(HubClient& hub, const sweep::StudyFile& file, std::string identity)
-    : hub_(hub), file_(file), identity_(std::move(identity)) {
+TrialsAtHub::TrialsAtHub(HubClient& hub, const sweep::StudyFile& file, std::string identity,
+                         std::function<void()> before)
+    : hub_(hub), file_(file), identity_(std::move(identity)), before_(std::move(before)) {
   if (file.job.empty())
     throw Error(Failure::usage,
                 "the study {} has a command, which runs only here: the hub takes jobs, job = \"job.toml\"",
@@ -57,6 +58,7 @@ TrialsAtHub::TrialsAtHub(HubClient& hub, const sweep::StudyFile& file, std::stri
 std::string TrialsAtHub::start(const sweep::Start& start) {
   auto id = start.known_as;
   if (id.empty()) {
+    before_();
     auto job = sweep::fill(file_, job_, start);
     job.name = file_.name;
     formats::Table body;

@@ -3,6 +3,7 @@
 // attempt and content: however often that is done, and whoever was killed between, it is one job.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -16,7 +17,9 @@ namespace longship::cli {
 class TrialsAtHub final : public sweep::Runner {
  public:
   // Brings image and code. `identity`: of the study, the same whenever it goes on.
-  TrialsAtHub(HubClient& hub, const sweep::StudyFile& file, std::string identity);
+  // `before` is called before each job is handed in.
+  TrialsAtHub(HubClient& hub, const sweep::StudyFile& file, std::string identity,
+              std::function<void()> before);
 
   std::string start(const sweep::Start& start) override;
   void stop(study::TrialNumber trial) override;
@@ -41,6 +44,7 @@ class TrialsAtHub final : public sweep::Runner {
   HubClient& hub_;
   const sweep::StudyFile& file_;
   std::string identity_;
+  std::function<void()> before_;
   job::Job job_;
   formats::Value code_;
   std::map<std::string, Seen> trials_;              // by job

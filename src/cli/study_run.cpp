@@ -12,6 +12,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "hub_events.h"
+#include "journal_at_hub.h"
 #include "study/pareto.h"
 #include "study_commands.h"
 #include "study_here.h"
@@ -142,7 +143,10 @@ class Shown {
 
 void run_at_hub(OpenStudy& open, const std::string& url, launch::Interruptions& interruptions) {
   HubClient hub(url);
-  TrialsAtHub runner(hub, *open.file, identity_of(*open.study));
+  const auto identity = identity_of(*open.study);
+  JournalAtHub journal(hub, open.directory, open.file->name);
+  TrialsAtHub runner(hub, *open.file, identity, [&] { journal.send(); });
+  journal.take_over();
   sweep::Engine engine(*open.study, *open.file, runner.nodes(), time_of_day());
   for (const auto& remark : engine.remarks()) note("{}", remark);
   sweep::Loop loop(engine, runner);
@@ -153,6 +157,7 @@ void run_at_hub(OpenStudy& open, const std::string& url, launch::Interruptions& 
     interruptions.check();
     try {
       loop.turn(time_of_day, 0ms);
+      journal.send();
       heard = std::chrono::steady_clock::now();
     } catch (const net::Unreachable&) {  // jobs go on without it, and so does the study when it is back
       if (std::chrono::steady_clock::now() - heard > longest_silence) throw;

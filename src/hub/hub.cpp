@@ -25,6 +25,7 @@
 #include "ssh_sites.h"
 #include "store.h"
 #include "studies.h"
+#include "study_journals.h"
 
 namespace longship::hub {
 namespace {
@@ -54,6 +55,7 @@ struct Hub::Parts {
         blobs(directory.path() / "blobs", options.image_store),
         preparation(blobs),
         studies(directory.path() / "studies", user_name()),
+        study_journals(directory.path() / "study-journals"),
         store(directory.path() / "hub.db"),
         ssh(hub, [this](std::string site, std::string sentence) {
           post(Condition{std::move(site), std::move(sentence)});
@@ -273,6 +275,7 @@ struct Hub::Parts {
   Blobs blobs;
   Preparation preparation;
   Studies studies;
+  StudyJournals study_journals;
   Store store;
   State state;  // the hub's thread's alone
   bool ticked = false;
@@ -368,6 +371,10 @@ std::string Hub::read_blob(std::string_view digest, std::uint64_t offset, std::u
 
 const Studies& Hub::studies() const {
   return parts_->studies;
+}
+
+StudyJournals& Hub::study_journals() const {
+  return parts_->study_journals;
 }
 
 std::uint64_t Hub::listen(Listener listener) {

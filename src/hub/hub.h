@@ -20,6 +20,7 @@
 namespace longship::hub {
 
 class Studies;
+class StudyJournals;
 
 struct Options {
   std::filesystem::path directory;    // hub.db, blobs/, token; 0700, locked: a second hub on it is an Error
@@ -67,6 +68,7 @@ class Hub {
 
   // --- studies, as their owners show them ---
   [[nodiscard]] const Studies& studies() const;
+  [[nodiscard]] StudyJournals& study_journals() const;  // of those that live here
 
   // --- live ---
   // Called from the hub's thread with a kind ("job", "site") and the JSON of what changed; must be quick.

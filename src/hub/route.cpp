@@ -53,6 +53,10 @@ std::string checked_file_name(const std::string& name) {
   return name;
 }
 
+std::uint64_t byte_in(const Query& query, const char* name) {
+  return static_cast<std::uint64_t>(query.number(name, 0, std::int64_t{1} << 50, 0));
+}
+
 std::string checked_key(std::string_view key) {
   if (key.size() > 200) throw Error("Idempotency-Key: longer than 200 characters");
   return std::string(key);
@@ -141,6 +145,22 @@ Action show_study(const Asked& asked) {
 Action put_study(const Asked& asked) {
   return StudyPut{asked.captured[0]};
 }
+Action study_logs(const Asked& asked) {
+  const Query none(asked.target, {});
+  return StudyLogs{asked.captured[0], asked.captured[1]};
+}
+Action study_log(const Asked& asked) {
+  const Query query(asked.target, {"from"});
+  return StudyLogGet{asked.captured[0], asked.captured[1], asked.captured[2], byte_in(query, "from")};
+}
+Action run_study(const Asked& asked) {
+  const Query query(asked.target, {"run"});
+  return StudyRun{asked.captured[0], query.text("run")};
+}
+Action put_study_log(const Asked& asked) {
+  const Query query(asked.target, {"at", "run"});
+  return StudyLogPut{asked.captured[0], asked.captured[1], query.text("run"), byte_in(query, "at")};
+}
 Action put_image(const Asked&) {
   return AskWithBody{BodyKind::image, job_limit, {}};
 }
@@ -173,7 +193,7 @@ struct Entry {
   Address address;
   Make make;
 };
-constexpr std::array<Entry, 28> table = {{
+constexpr std::array<Entry, 32> table = {{
     {{"POST", "/v1/jobs"}, submit},
     {{"GET", "/v1/jobs"}, list_jobs},
     {{"GET", "/v1/jobs/{id}"}, show_job},
@@ -198,6 +218,10 @@ constexpr std::array<Entry, 28> table = {{
     {{"GET", "/v1/studies"}, list_studies},
     {{"GET", "/v1/studies/{owner}/{name}"}, show_study},
     {{"PUT", "/v1/studies/{name}"}, put_study},
+    {{"GET", "/v1/studies/{owner}/{name}/journal"}, study_logs},
+    {{"GET", "/v1/studies/{owner}/{name}/journal/{log}"}, study_log},
+    {{"POST", "/v1/studies/{name}/run"}, run_study},
+    {{"PUT", "/v1/studies/{name}/journal/{log}"}, put_study_log},
     {{"POST", "/v1/tokens"}, add_token},
     {{"GET", "/v1/events"}, events},
     {{"GET", "/v1/agent"}, agent},

@@ -58,6 +58,20 @@ struct StudyGet {
 struct StudyPut {
   std::string name;
 };
+struct StudyLogs {
+  std::string owner, name;
+};
+struct StudyLogGet {
+  std::string owner, name, log;
+  std::uint64_t from = 0;
+};
+struct StudyRun {  // who carries it out from now on
+  std::string name, run;
+};
+struct StudyLogPut {
+  std::string name, log, run;
+  std::uint64_t at = 0;
+};
 struct Events {
   std::string last;  // Last-Event-ID
 };
@@ -73,7 +87,8 @@ struct Refuse {
 };
 
 using Action = std::variant<Ask, AskWithBody, SendFile, SendLog, BlobHead, BlobGet, BlobPut, StudyList,
-                            StudyGet, StudyPut, Events, AgentSocket, Health, Page, Refuse>;
+                            StudyGet, StudyPut, StudyLogs, StudyLogGet, StudyRun, StudyLogPut, Events,
+                            AgentSocket, Health, Page, Refuse>;
 
 [[nodiscard]] Action route(const Head& head);      // never throws for what is in `head`
 [[nodiscard]] bool is_open(const Action& action);  // for everybody, without a token

@@ -131,6 +131,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     } else if (const auto* shown = std::get_if<StudyPut>(&action)) {
       if (const auto sent = co_await read_body(Studies::largest, parser))
         co_await http::study_put(exchange_, *shown, *sent);
+    } else if (const auto* logs = std::get_if<StudyLogs>(&action)) {
+      co_await http::study_logs(exchange_, *logs);
+    } else if (const auto* read = std::get_if<StudyLogGet>(&action)) {
+      co_await http::study_log(exchange_, *read);
+    } else if (const auto* run = std::get_if<StudyRun>(&action)) {
+      co_await http::study_run(exchange_, *run);
+    } else if (const auto* grown = std::get_if<StudyLogPut>(&action)) {
+      if (const auto sent = co_await read_body(StudyJournals::largest_piece, parser))
+        co_await http::study_log_put(exchange_, *grown, *sent);
     } else if (const auto* events = std::get_if<Events>(&action)) {
       co_await http::send_events(exchange_, *events);
     } else if (std::holds_alternative<AgentSocket>(action)) {

@@ -5,6 +5,7 @@
 
 #include "route.h"
 #include "studies.h"
+#include "study_journals.h"
 
 namespace longship::hub::http {
 
@@ -35,6 +36,84 @@ inline awaitable<void> study_put(Exchange& exchange, const StudyPut& action, std
     reply.body = formats::dump_json(table);
   } catch (const Error& error) {
     reply = refusal(error.number() == 0 ? 400 : 503, error.what());  // 503: the disk
+  }
+  co_await exchange.send(std::move(reply));
+}
+
+// --- journals of studies that live here ---
+
+inline Reply study_refusal(const Error& error) {
+  if (dynamic_cast<const StudyConflict*>(&error) != nullptr) return refusal(409, error.what());
+  return refusal(error.number() == 0 ? 400 : 503, error.what());  // 503: the disk
+}
+
+// "-": whoever asks, who need not know what the hub calls him.
+inline std::string owner_meant(const Exchange& exchange, const std::string& owner) {
+  return owner == "-" ? exchange.caller.user : owner;
+}
+
+inline bool may_read_journal(Exchange& exchange, const std::string& owner, const std::string& name) {
+  return exchange.shared->hub.studies().may_read(exchange.caller, owner, name) &&
+         !exchange.shared->hub.study_journals().logs({owner, name}).empty();
+}
+
+inline Reply no_journal(const std::string& owner, const std::string& name) {
+  return refusal(404,
+                 fmt::format("there is no journal of a study {} of {}", printable(name), printable(owner)));
+}
+
+inline awaitable<void> study_logs(Exchange& exchange, const StudyLogs& action) {
+  Reply reply;
+  const auto owner = owner_meant(exchange, action.owner);
+  if (may_read_journal(exchange, owner, action.name)) {
+    formats::Table sizes, table;
+    for (const auto& log : exchange.shared->hub.study_journals().logs({owner, action.name}))
+      sizes.set(log.name, static_cast<std::int64_t>(log.bytes));
+    table.set("logs", std::move(sizes));
+    reply.body = formats::dump_json(table);
+  } else {
+    reply = no_journal(owner, action.name);
+  }
+  co_await exchange.send(std::move(reply));
+}
+
+inline awaitable<void> study_log(Exchange& exchange, const StudyLogGet& action) {
+  Reply reply{.type = "application/octet-stream"};
+  const auto owner = owner_meant(exchange, action.owner);
+  try {
+    if (may_read_journal(exchange, owner, action.name))
+      reply.body = exchange.shared->hub.study_journals().read({owner, action.name}, action.log, action.from);
+    else
+      reply = no_journal(owner, action.name);
+  } catch (const Error& error) {
+    reply = study_refusal(error);
+  }
+  co_await exchange.send(std::move(reply));
+}
+
+inline awaitable<void> study_run(Exchange& exchange, const StudyRun& action) {
+  Reply reply;
+  try {
+    exchange.shared->hub.study_journals().carry_out({exchange.caller.user, action.name}, action.run);
+    formats::Table table;
+    table.set("owner", exchange.caller.user);
+    reply.body = formats::dump_json(table);
+  } catch (const Error& error) {
+    reply = study_refusal(error);
+  }
+  co_await exchange.send(std::move(reply));
+}
+
+inline awaitable<void> study_log_put(Exchange& exchange, const StudyLogPut& action, std::string_view body) {
+  Reply reply;
+  try {
+    const auto bytes = exchange.shared->hub.study_journals().append(
+        {exchange.caller.user, action.name}, {action.log, action.run, action.at}, body);
+    formats::Table table;
+    table.set("bytes", static_cast<std::int64_t>(bytes));
+    reply.body = formats::dump_json(table);
+  } catch (const Error& error) {
+    reply = study_refusal(error);
   }
   co_await exchange.send(std::move(reply));
 }

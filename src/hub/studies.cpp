@@ -100,6 +100,12 @@ std::string Studies::list(const Caller& caller) const {
   return formats::dump_json(table);
 }
 
+bool Studies::may_read(const Caller& caller, const std::string& owner, const std::string& name) const {
+  if (caller.user == owner) return true;
+  const auto head = read_head(fs::path(file_of(owner, name)).concat(".head"));
+  return head && may_see(*head, caller, owner_);
+}
+
 std::optional<std::string> Studies::find(const Caller& caller, const std::string& owner,
                                          const std::string& name) const {
   const auto file = file_of(owner, name);

@@ -28,6 +28,8 @@ class Studies {
   // Nothing: there is none, or none that the caller may see.
   [[nodiscard]] std::optional<std::string> find(const Caller& caller, const std::string& owner,
                                                 const std::string& name) const;
+  // Whether it is his own, or one that is shown to him.
+  [[nodiscard]] bool may_read(const Caller& caller, const std::string& owner, const std::string& name) const;
 
  private:
   [[nodiscard]] std::filesystem::path file_of(const std::string& owner, const std::string& name) const;

@@ -49,6 +49,18 @@ void make_directory(const fs::path& path) {
   if (error) throw Error("cannot make the directory {}: {}", path.string(), error.message());
 }
 
+// Of the trial it is about; nothing if it is about the study.
+std::optional<TrialNumber> number_in(const Event& event) {
+  return std::visit(
+      [](const auto& one) -> std::optional<TrialNumber> {
+        if constexpr (requires { one.number; })
+          return one.number;
+        else
+          return {};
+      },
+      event);
+}
+
 // Gives every parameter in the event our number for it.
 void translate(Event& event, const std::map<ParameterId, ParameterId>& ids) {
   const auto ours = [&](Assigned& assigned) {
@@ -156,6 +168,21 @@ TrialNumber Journal::claim_number() {
   }
   failpoint("study.number_claimed");
   return block_next_++;
+}
+
+void Journal::claim_known() {
+  TrialNumber end = 0;
+  read_new([](const ParameterDefined& defined) { return defined.id; },
+           [&](const Event& event) {
+             if (const auto number = number_in(event)) end = std::max(end, *number + 1);
+           });
+  make_directory(directory_ / "numbers");
+  for (TrialNumber from = 0; from < end;) {
+    const auto link = directory_ / "numbers" / std::to_string(from);
+    const auto taken = number_in_link(link);
+    const auto count = taken.value_or(std::min<TrialNumber>(end - from, largest_block));
+    if (taken || make_link(link, std::to_string(count))) from += count;
+  }
 }
 
 bool Journal::claim_waiting(TrialNumber number) {

@@ -49,6 +49,8 @@ class Journal {
   void begin();  // makes our log now, durably: the study is there for others to find
 
   TrialNumber claim_number();
+  // Of a journal whose logs were brought from elsewhere: no number that they know is given again.
+  void claim_known();
   [[nodiscard]] bool claim_waiting(TrialNumber number);
 
  private:

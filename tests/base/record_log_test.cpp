@@ -78,6 +78,8 @@ TEST_F(RecordLogTest, AReaderFollowsALogThatGrows) {
     ASSERT_TRUE(record);
     EXPECT_EQ(record->payload, "record " + std::to_string(i));
     EXPECT_FALSE(reader.next());
+    const auto [segment, offset] = reader.position();
+    EXPECT_EQ(offset, fs::file_size(record_log_segment(path_, segment)));
   }
   EXPECT_TRUE(fs::exists(record_log_segment(path_, 10)));
 }

@@ -66,6 +66,17 @@ TEST_F(JournalTest, NumbersOfOneProcessHaveNoGaps) {
   for (TrialNumber i = 0; i < 70; ++i) EXPECT_EQ(study->ask(1), i);
 }
 
+TEST_F(JournalTest, NumbersThatCameFromElsewhereAreNotGivenAgain) {
+  auto first = open();
+  for (int i = 0; i < 20; ++i) carry_out(*first, i);
+  const TemporaryDirectory elsewhere("journal");
+  fs::copy(directory.path() / "writer-0", elsewhere.path() / "writer-0");           // the logs alone
+  for (int times = 0; times < 2; ++times) Journal(elsewhere.path()).claim_known();  // again is harmless
+  const auto there = Study::load(elsewhere.path());
+  there->use(make_sampler("random", 1));
+  EXPECT_EQ(there->ask(1), 20u);
+}
+
 TEST_F(JournalTest, AWaitingTrialIsTakenByOneOnly) {
   auto one = open(), two = open();
   const auto number = one->enqueue({{"x", "0.5"}});

@@ -336,6 +336,36 @@ def test_a_study_waits_for_a_hub_that_is_restarted(longship, hub, here, tmp_path
     check_jobs(hub, told, 5)
 
 
+def test_a_study_goes_on_from_another_machine(longship, hub, here, tmp_path):
+    study = job_study(here, f'echo x >> {tmp_path}/study/ran/$LONGSHIP_TRIAL; sleep 0.4; echo "{{\\"score\\": $1}}" > m.jsonl\n',
+                      keys="parallel = 2", trials=6)
+    first = longship.start("study", "run", study, "--submit")
+    wait_until(lambda: sum(1 for _ in (here / "ran").iterdir()) >= 3, "the third trial", patience=60)
+    first.send_signal(signal.SIGSTOP)  # its machine is cut off, and nobody knows whether it will come back
+    there = tmp_path / "elsewhere"
+    shutil.copytree(here, there, ignore=shutil.ignore_patterns("studies", "ran"))
+    assert hub.request("GET", "/v1/studies/-/other/journal")[0] == 404
+    assert hub.request("PUT", "/v1/studies/bowl/journal/0?at=0&run=nobody", b"x")[0] == 409
+    assert hub.request("PUT", "/v1/studies/bowl/journal/run?at=0&run=nobody", b"x")[0] == 400
+    assert longship("study", "fetch", "other", "--into", there / "studies").returncode == 2
+    done = longship("study", "fetch", "bowl", "--into", there / "studies")
+    assert done.returncode == 0, done.stderr
+    counts = shown(longship, there / "study.toml")["counts"]
+    assert counts["complete"] >= 1 and counts["complete"] + counts["running"] >= 3
+    done = longship("study", "run", there / "study.toml", "--submit", timeout=120)
+    assert done.returncode == 0, done.stderr
+    first.send_signal(signal.SIGCONT)
+    _, complaint = first.communicate(timeout=60)
+    assert first.returncode == 1 and "carried out by another" in complaint
+    told = shown(longship, there / "study.toml")
+    check_each_counts_once(told, 6)
+    check_jobs(hub, told, 6)
+    done = longship("study", "run", study, "--submit")  # the first machine's journal is not the study any more
+    assert done.returncode == 2 and "went on elsewhere" in done.stderr
+    assert longship("study", "fetch", "bowl", "--into", tmp_path / "third").returncode == 0
+    assert shown(longship, tmp_path / "third" / "bowl")["trials"] == told["trials"]
+
+
 def test_a_hopeless_job_is_cancelled(longship, hub, here):
     script = """python3 - <<'END'
 import time
