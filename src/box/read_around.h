@@ -31,7 +31,8 @@ class ReadAround {
 
  private:
   [[nodiscard]] std::uint64_t read_before(std::uint64_t number) const;
-  [[nodiscard]] bool pays() const { return asked_ <= trial || used_ + most_ahead >= asked_; }
+  // Some that were asked for ahead of who reads in a row have not had their turn yet.
+  [[nodiscard]] bool pays() const { return asked_ <= trial || used_ + 2 * most_ahead >= asked_; }
   void fade();
 
   std::uint64_t size_;
