@@ -5,6 +5,8 @@
 #include <chrono>
 #include <new>
 
+#include "ask_disk.h"
+
 namespace longship::box {
 namespace {
 
@@ -41,8 +43,10 @@ void BlockCache::prepare(sqfs& image, std::uint64_t position, std::uint32_t head
 
 BlockCache::Block BlockCache::unpack(sqfs& image, std::uint64_t position, std::uint32_t header,
                                      std::unique_lock<std::mutex>& lock) {
+  const auto wanted = around(image, position);
   const auto entry = entries_.insert(entries_.end(), {position, {}});
   lock.unlock();
+  if (wanted.length > 0) ask_disk_around(image.fd, position, wanted);
   Block block = unpack_block(image, position, header);
   lock.lock();
   if (block)
@@ -59,8 +63,14 @@ bool BlockCache::is_being_unpacked(std::uint64_t position) {
   return entry != entries_.end() && !entry->block;
 }
 
+ReadAround::Stretch BlockCache::around(const sqfs& image, std::uint64_t position) {
+  if (!around_) around_.emplace(image.sb.bytes_used);
+  return around_->around(position);
+}
+
 void BlockCache::clear() {
   const std::scoped_lock lock(mutex_);
+  around_.reset();
   std::erase_if(entries_, [](const Entry& entry) { return entry.block != nullptr; });
 }
 

@@ -8,6 +8,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+
+#include "read_around.h"
 
 extern "C" {
 #include <squashfuse/squashfuse.h>
@@ -37,11 +40,13 @@ class BlockCache {
   bool is_being_unpacked(std::uint64_t position);
   Block unpack(sqfs& image, std::uint64_t position, std::uint32_t header, std::unique_lock<std::mutex>& lock);
   void forget_oldest();
+  [[nodiscard]] ReadAround::Stretch around(const sqfs& image, std::uint64_t position);
 
   std::size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Entries entries_;
+  std::optional<ReadAround> around_;  // from the first block on
 };
 
 }  // namespace longship::box

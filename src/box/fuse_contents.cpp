@@ -54,6 +54,7 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
   }
   fuse_reply_buf(request, buffer.data(), size);
   try {
+    file.server.ahead->was_read(file.inode, number, begin, begin + size, file.fs()->sb.block_size);
     give_rest(file, number, begin, begin + size);
   } catch (const std::bad_alloc&) {  // then the kernel has to ask
   }

@@ -9,6 +9,7 @@
 #include "fuse_push.h"
 #include "fuse_subject.h"
 #include "give_back.h"
+#include "unpack_ahead.h"
 
 namespace longship::box {
 namespace {
@@ -67,7 +68,9 @@ void answer_requests(Fd mount, int image, const Owner& owner, HeadStart& head_st
   const std::string place = "/dev/fd/" + std::to_string(mount.release());
   {
     FusePush push(session);
+    UnpackAhead ahead(image, server.blocks);
     server.push = &push;
+    server.ahead = &ahead;
     (void)this_threads_reading(server);  // now, and not while somebody waits for the first answer
     if (fuse_session_mount(session, place.c_str()) == 0)
       answer_by_crew(session, {.rest = [&] { rest(server, head_start); },

@@ -11,6 +11,7 @@
 #include "fuse_operations.h"
 #include "fuse_push.h"
 #include "libfuse.h"
+#include "unpack_ahead.h"
 
 namespace longship::box {
 
@@ -24,6 +25,7 @@ struct Server {
   // Linux 3.15, directories since 5.1. An older one would hand the error to the program.
   bool refuses_open = false, refuses_opendir = false;
   FusePush* push = nullptr;
+  UnpackAhead* ahead = nullptr;
 };
 [[nodiscard]] const Server& server_of(fuse_req_t request);
 

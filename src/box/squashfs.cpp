@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "ask_disk.h"
 #include "base/error.h"
 
 namespace longship::box {
@@ -55,6 +56,7 @@ bool is_possible(const squashfs_super_block& super) {
 
 SquashFs::SquashFs(int file, const std::string& name, std::shared_ptr<BlockCache> blocks)
     : blocks_(blocks ? std::move(blocks) : std::make_shared<BlockCache>(few_blocks)) {
+  ask_disk_for_tables(file);
   if (const auto code = sqfs_init(&fs_, file, 0); code != SQFS_OK)
     throw Error("cannot read the image {}: {}", name, problem(code, fs_));
   if (!is_possible(fs_.sb)) {

@@ -135,10 +135,11 @@ void BlockPool::compress(Block& block, sqfs_compressor_t& compressor) const {
   const bool holds_tails = block.file == nullptr;
   block.is_zero = !holds_tails && isal_zero_detect(block.bytes.data(), block.size) == 0;
   if (block.is_zero) return;
-  block.checksum = checksum_of(block.bytes.data(), block.size);
   block.packed_size = compressor.do_block(
       &compressor, as_bytes(block.bytes), static_cast<sqfs_u32>(block.size),
       reinterpret_cast<sqfs_u8*>(block.packed.data()), static_cast<sqfs_u32>(block.packed.size()));
+  const auto stored = block.stored();
+  block.checksum = checksum_of(stored.data(), stored.size());
 }
 
 }  // namespace longship::image

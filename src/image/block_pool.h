@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -30,10 +31,15 @@ struct Block {
 
   // Found out by compressing it.
   std::vector<char> packed;
-  int packed_size = 0;  // 0: it does not become smaller; negative: libsquashfs' error
-  std::uint64_t checksum = 0;
+  int packed_size = 0;         // 0: it does not become smaller; negative: libsquashfs' error
+  std::uint64_t checksum = 0;  // of what is to be stored
   bool is_zero = false;
   bool is_done = false;  // guarded by the pool's mutex
+
+  [[nodiscard]] std::string_view stored() const {
+    if (packed_size > 0) return {packed.data(), static_cast<std::size_t>(packed_size)};
+    return {bytes.data(), size};
+  }
 };
 
 [[nodiscard]] std::uint64_t checksum_of(const char* bytes, std::size_t size);

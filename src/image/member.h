@@ -6,6 +6,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
 
 struct sqfs_inode_generic_t;
 
@@ -50,5 +54,16 @@ void check_link(std::string_view text);
 // A member that layers use to say that something below is gone: "a/.wh.b", "a/.wh..wh..opq". Changes kind and
 // path; false for the book-keeping of aufs, which means nothing to us.
 [[nodiscard]] bool interpret_whiteout(Member& member);
+
+// within() for what is done with one of many members: its words are put together only if they are needed.
+template <class Work>
+decltype(auto) within_member(std::string_view name, Work&& work) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (...) {
+    within("member " + printable(name), [] { throw; });
+    throw;
+  }
+}
 
 }  // namespace longship::image

@@ -8,6 +8,12 @@
 #include <limits>
 
 namespace longship::image {
+namespace {
+
+// Who has nothing left waits for some pieces: to be woken for each would cost time.
+constexpr std::uint64_t some = 4;
+
+}  // namespace
 
 ReadAhead::ReadAhead(ByteSource& source, Watcher watcher) : source_(source), watcher_(std::move(watcher)) {
   if (watcher_ == nullptr) watched_ = std::numeric_limits<std::uint64_t>::max();
@@ -54,21 +60,24 @@ ReadAhead::Piece* ReadAhead::free_piece() {
 }
 
 void ReadAhead::publish(std::size_t size, std::exception_ptr problem) {
+  bool somebody_waits_for_it = false;
   {
     const std::lock_guard lock(mutex_);
     ring_[produced_ % pieces].size = size;
     if (size > 0) ++produced_;
     ended_ = size < piece_size;
     problem_ = std::move(problem);
+    somebody_waits_for_it = ended_ || consumed_ + some == produced_ || watched_ + some == produced_;
   }
-  bytes_came_.notify_all();
+  if (somebody_waits_for_it) bytes_came_.notify_all();
 }
 
 void ReadAhead::watch() {
   try {
     for (;;) {
       std::unique_lock lock(mutex_);
-      bytes_came_.wait(lock, [this] { return abandoned_ || ended_ || watched_ < produced_; });
+      if (watched_ == produced_)
+        bytes_came_.wait(lock, [this] { return abandoned_ || ended_ || watched_ + some <= produced_; });
       if (abandoned_ || watched_ == produced_) return;
       const Piece& piece = ring_[watched_ % pieces];
       lock.unlock();
@@ -95,7 +104,8 @@ const ReadAhead::Piece* ReadAhead::current() {
     taken_ = 0;
     room_came_.notify_all();
   }
-  bytes_came_.wait(lock, [this] { return ended_ || consumed_ < produced_; });
+  if (consumed_ == produced_)
+    bytes_came_.wait(lock, [this] { return ended_ || consumed_ + some <= produced_; });
   if (consumed_ < produced_) return &ring_[consumed_ % pieces];
   if (problem_) std::rethrow_exception(problem_);
   return nullptr;

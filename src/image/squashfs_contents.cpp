@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
 
@@ -15,26 +16,34 @@ namespace {
 constexpr std::uint32_t no_block = 0xffffffff;
 constexpr std::uint32_t stored_as_it_is = 1u << 24;  // SquashFS' mark beside a block's size
 
-unsigned when(bool condition, SQFS_BLK_FLAGS flag) {
-  return condition ? static_cast<unsigned>(flag) : 0;
+// Fills the room as far as there is something; returns how far.
+std::size_t fill(std::span<char> room, ByteSource& content) {
+  std::size_t filled = 0;
+  while (filled < room.size()) {
+    const auto left = room.subspan(filled);
+    const auto bytes = content.take(left);
+    if (bytes.empty()) break;
+    if (bytes.data() != left.data()) std::memcpy(left.data(), bytes.data(), bytes.size());
+    filled += bytes.size();
+  }
+  return filled;
 }
 
-// Fills what is left of the block; false if the content has ended.
+// What is left of the block; false if the content has ended.
 bool fill(Block& block, ByteSource& content) {
-  while (block.size < block.bytes.size()) {
-    const std::span<char> room(block.bytes.data() + block.size, block.bytes.size() - block.size);
-    const auto bytes = content.take(room);
-    if (bytes.empty()) return false;
-    if (bytes.data() != room.data()) std::memcpy(room.data(), bytes.data(), bytes.size());
-    block.size += bytes.size();
-  }
-  return true;
+  block.size += fill(std::span(block.bytes).subspan(block.size), content);
+  return block.size == block.bytes.size();
+}
+
+std::string_view bytes_of(const Block& block) {
+  return {block.bytes.data(), block.size};
 }
 
 }  // namespace
 
 SquashfsContents::SquashfsContents(const Target& target, std::size_t block_size)
     : target_(target),
+      stored_(target.file),
       block_size_(block_size),
       pool_(target.compressor, block_size, [this](const Block& block) { written(block); }) {}
 
@@ -42,11 +51,33 @@ void SquashfsContents::require(int result) const {
   check(result, target_.file, "cannot write the SquashFS file");
 }
 
-// A whole block is handed in when it is known whether another one follows it.
-void SquashfsContents::add(const std::shared_ptr<Inode>& inode, ByteSource& content) {
+void SquashfsContents::add(const std::shared_ptr<Inode>& inode, std::uint64_t size, ByteSource& content) {
   const auto file = std::make_shared<StoredFile>();
   file->inode = inode;
+  const bool fits = tails_ != nullptr && size < block_size_ - tails_->size;
+  const std::string_view begin = fits ? read_behind_tails(content) : std::string_view();
+  if (fits && tails_->size + begin.size() < block_size_) {
+    file->size = begin.size();
+    one_less_missing(*file);  // it has no blocks
+    if (!begin.empty()) file->tail = store_tail(begin);
+    one_less_missing(*file);
+  } else {
+    add_in_blocks(file, begin, content);
+  }
+}
+
+// Most files are small. What ends before the block does is where it belongs already.
+std::string_view SquashfsContents::read_behind_tails(ByteSource& content) {
+  const auto room = std::span(tails_->bytes).subspan(tails_->size);
+  return {room.data(), fill(room, content)};
+}
+
+// A whole block is handed in when it is known whether another one follows it.
+void SquashfsContents::add_in_blocks(const std::shared_ptr<StoredFile>& file, std::string_view begin,
+                                     ByteSource& content) {
   std::unique_ptr<Block> whole, block = spare_ != nullptr ? std::move(spare_) : pool_.take();
+  begin.copy(block->bytes.data(), begin.size());
+  block->size = begin.size();
   while (fill(*block, content)) {
     if (whole != nullptr) hand_in(file, std::move(whole), false);
     whole = std::move(block);
@@ -58,7 +89,7 @@ void SquashfsContents::add(const std::shared_ptr<Inode>& inode, ByteSource& cont
     hand_in(file, std::move(whole), true);
   else
     one_less_missing(*file);
-  if (block->size > 0) file->tail = store_tail(*block);
+  if (block->size > 0) file->tail = store_tail(bytes_of(*block));
   one_less_missing(*file);
   block->size = 0;
   spare_ = std::move(block);
@@ -73,11 +104,11 @@ void SquashfsContents::hand_in(const std::shared_ptr<StoredFile>& file, std::uni
   pool_.hand_in(std::move(block));
 }
 
-TailPlace SquashfsContents::store_tail(const Block& tail) {
-  const Key key{checksum_of(tail.bytes.data(), tail.size), tail.size};
+TailPlace SquashfsContents::store_tail(std::string_view tail) {
+  const Key key{checksum_of(tail.data(), tail.size()), tail.size()};
   const auto known = known_tails_.find(key);
   if (known != known_tails_.end() && is_at(known->second, tail)) return known->second;
-  if (tails_ != nullptr && tails_->size + tail.size > block_size_) hand_in_tails();
+  if (tails_ != nullptr && tails_->size + tail.size() > block_size_) hand_in_tails();
   if (tails_ == nullptr) {
     tails_ = pool_.take();
     sqfs_u32 number = 0;
@@ -85,13 +116,14 @@ TailPlace SquashfsContents::store_tail(const Block& tail) {
     tails_->number = number;
   }
   const TailPlace place{static_cast<std::uint32_t>(tails_->number), static_cast<std::uint32_t>(tails_->size)};
-  std::memcpy(tails_->bytes.data() + tails_->size, tail.bytes.data(), tail.size);
-  tails_->size += tail.size;
+  char* const end = tails_->bytes.data() + tails_->size;
+  if (tail.data() != end) std::memcpy(end, tail.data(), tail.size());
+  tails_->size += tail.size();
   if (known == known_tails_.end()) known_tails_.emplace(key, place);
   return place;
 }
 
-bool SquashfsContents::is_at(const TailPlace& place, const Block& tail) {
+bool SquashfsContents::is_at(const TailPlace& place, std::string_view tail) {
   const char* bytes = nullptr;
   if (tails_ != nullptr && tails_->number == place.block) {
     bytes = tails_->bytes.data();
@@ -100,7 +132,7 @@ bool SquashfsContents::is_at(const TailPlace& place, const Block& tail) {
   } else {
     bytes = stored_tails(place.block);
   }
-  return std::memcmp(bytes + place.offset, tail.bytes.data(), tail.size) == 0;
+  return std::memcmp(bytes + place.offset, tail.data(), tail.size()) == 0;
 }
 
 const char* SquashfsContents::stored_tails(std::uint32_t block) {
@@ -143,21 +175,21 @@ void SquashfsContents::written(const Block& block) {
 
 void SquashfsContents::write_of_file(const Block& block) {
   auto& file = *block.file;
-  const unsigned flags = when(block.number == 0, SQFS_BLK_FIRST_BLOCK) |
-                         when(block.is_last, SQFS_BLK_LAST_BLOCK) | when(block.is_zero, SQFS_BLK_IS_SPARSE);
-  const std::uint64_t place = write(block, flags);
-  if (block.is_zero)
+  if (block.number == 0) stored_.begin_row();
+  if (block.is_zero) {
     file.zeros += block.size;
-  else
+  } else {
+    stored_.append(block.stored(), block.checksum);
     file.blocks[block.number] = stored_size(block);
+  }
   if (!block.is_last) return;
-  file.start = place;  // of the first block: an equal file's, if there is one
+  file.start = stored_.end_row();
   one_less_missing(file);
 }
 
 void SquashfsContents::write_tails(const Block& block) {
   const auto number = static_cast<std::uint32_t>(block.number);
-  const std::uint64_t place = write(block, SQFS_BLK_FRAGMENT_BLOCK);
+  const std::uint64_t place = stored_.append(block.stored(), block.checksum);
   require(sqfs_frag_table_set(&target_.tails, number, place, stored_size(block)));
   flying_tails_.erase(number);
 }
@@ -165,17 +197,6 @@ void SquashfsContents::write_tails(const Block& block) {
 std::uint32_t SquashfsContents::stored_size(const Block& block) const {
   return block.packed_size > 0 ? static_cast<std::uint32_t>(block.packed_size)
                                : static_cast<std::uint32_t>(block.size) | stored_as_it_is;
-}
-
-std::uint64_t SquashfsContents::write(const Block& block, unsigned flags) {
-  const bool packed = block.packed_size > 0;
-  const auto& bytes = packed ? block.packed : block.bytes;
-  const auto size = static_cast<sqfs_u32>(packed ? static_cast<std::size_t>(block.packed_size) : block.size);
-  sqfs_u64 place = 0;
-  require(target_.blocks.write_data_block(
-      &target_.blocks, nullptr, block.is_zero ? 0 : size, static_cast<sqfs_u32>(block.checksum),
-      flags | when(packed, SQFS_BLK_IS_COMPRESSED), reinterpret_cast<const sqfs_u8*>(bytes.data()), &place));
-  return place;
 }
 
 void SquashfsContents::one_less_missing(StoredFile& file) const {

@@ -3,7 +3,6 @@
 // What is left of a file after its last whole block, its tail, shares a block with other tails. A file that
 // is equal to an earlier one is stored once, and so is a tail.
 #pragma once
-#include <sqfs/block_writer.h>
 #include <sqfs/frag_table.h>
 
 #include <map>
@@ -13,6 +12,7 @@
 #include "block_pool.h"
 #include "bytes.h"
 #include "squashfs.h"
+#include "stored_blocks.h"
 #include "tree.h"
 
 namespace longship::image {
@@ -40,31 +40,33 @@ class SquashfsContents {
     SquashFile& file;
     sqfs_compressor_t& compressor;
     sqfs_compressor_t& uncompressor;
-    sqfs_block_writer_t& blocks;
     sqfs_frag_table_t& tails;
   };
   SquashfsContents(const Target& target, std::size_t block_size);
 
-  // The inode's data is there when finish() has returned.
-  void add(const std::shared_ptr<Inode>& inode, ByteSource& content);
+  // The inode's data is there when finish() has returned. The size is how much is expected: what comes
+  // counts.
+  void add(const std::shared_ptr<Inode>& inode, std::uint64_t size, ByteSource& content);
   void finish();
 
  private:
   void hand_in(const std::shared_ptr<StoredFile>& file, std::unique_ptr<Block> block, bool is_last);
-  [[nodiscard]] TailPlace store_tail(const Block& tail);
-  [[nodiscard]] bool is_at(const TailPlace& place, const Block& tail);
+  [[nodiscard]] std::string_view read_behind_tails(ByteSource& content);
+  void add_in_blocks(const std::shared_ptr<StoredFile>& file, std::string_view begin, ByteSource& content);
+  [[nodiscard]] TailPlace store_tail(std::string_view tail);  // which may be behind the others already
+  [[nodiscard]] bool is_at(const TailPlace& place, std::string_view tail);
   [[nodiscard]] const char* stored_tails(std::uint32_t block);  // uncompressed
   void hand_in_tails();
   void written(const Block& block);
   void write_of_file(const Block& block);
   void write_tails(const Block& block);
   [[nodiscard]] std::uint32_t stored_size(const Block& block) const;
-  [[nodiscard]] std::uint64_t write(const Block& block, unsigned flags);
   void one_less_missing(StoredFile& file) const;
   void complete(const StoredFile& file) const;
   void require(int result) const;
 
   Target target_;
+  StoredBlocks stored_;
   std::size_t block_size_;
   std::unique_ptr<Block> spare_;  // of a file whose tail has been taken out of it
   std::unique_ptr<Block> tails_;  // being filled

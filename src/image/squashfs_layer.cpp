@@ -157,7 +157,7 @@ class Reader {
   }
 
   void emit(const std::string& path, const sqfs_inode_generic_t& inode, MemberSink& sink) {
-    within("member " + printable(path), [&] {
+    within_member(path, [&] {
       Member member;
       member.path = path;
       member.mode = inode.base.mode & 07777u;

@@ -2,7 +2,6 @@
 #include "squashfs_writer.h"
 
 #include <sqfs/block.h>
-#include <sqfs/block_writer.h>
 #include <sqfs/dir_writer.h>
 #include <sqfs/frag_table.h>
 #include <sqfs/id_table.h>
@@ -62,13 +61,12 @@ struct SquashfsWriter::Parts {
   explicit Parts(int fd, int base = -1) : file(fd) {
     compressor = make_compressor(SQFS_COMP_ZSTD, block_size, false);
     uncompressor = make_compressor(SQFS_COMP_ZSTD, block_size, true);
-    blocks = made(sqfs_block_writer_create(&file, device_block, 0), "block writer");
     fragments = made(sqfs_frag_table_create(0), "fragment table");
     ids = made(sqfs_id_table_create(0), "table of owners");
     attributes = made(sqfs_xattr_writer_create(0), "attributes");
     base < 0 ? start_file() : start_from(base);
     contents = std::make_unique<SquashfsContents>(
-        SquashfsContents::Target{file, *compressor, *uncompressor, *blocks, *fragments}, block_size);
+        SquashfsContents::Target{file, *compressor, *uncompressor, *fragments}, block_size);
   }
 
   void start_file() {
@@ -127,7 +125,6 @@ struct SquashfsWriter::Parts {
   SquashFile file;
   sqfs_super_t super{};
   Squash<sqfs_compressor_t> compressor, uncompressor;
-  Squash<sqfs_block_writer_t> blocks;
   Squash<sqfs_frag_table_t> fragments;
   Squash<sqfs_id_table_t> ids;
   Squash<sqfs_xattr_writer_t> attributes;
@@ -302,7 +299,7 @@ SquashfsWriter::~SquashfsWriter() = default;
 
 void SquashfsWriter::store(const std::shared_ptr<Inode>& inode, const Member& member, ByteSource& content) {
   if (member.stored != nullptr) return adopt(*inode, *member.stored);
-  parts_->contents->add(inode, content);
+  parts_->contents->add(inode, member.size, content);
 }
 
 ImageSummary SquashfsWriter::finish(Node& root) {

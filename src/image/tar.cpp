@@ -139,7 +139,7 @@ Member TarReader::member_of(const Block& block, Extension& extension) {
   if (extension.path) name = *extension.path;
   if (extension.sparse.name()) name = *extension.sparse.name();  // the path is then one for other programs
   current_ = name;
-  return within("member " + printable(name), [&] {
+  return within_member(name, [&] {
     Member member;
     member.kind = kind_of(block[156], name);
     member.path = normal_path(name);
@@ -209,7 +209,7 @@ std::optional<Member> TarReader::next() {
     Member member = member_of(block, extension);
     left_ = member.size;
     padding_ = padding_after(member.size);
-    const bool means_something = within("member " + printable(current_), [&] {
+    const bool means_something = within_member(current_, [&] {
       if (type == 'S' || extension.sparse.any()) make_sparse(member, block, extension);
       return interpret_whiteout(member);
     });

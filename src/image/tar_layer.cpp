@@ -24,10 +24,11 @@ class TarLayer final : public Layer {
     was_read_ = true;
     const auto raw = origin_.open();
     formats::Sha256 packed, unpacked;
-    WatchedSource counted(*raw, [&](std::string_view piece) {
+    WatchedSource seen(*raw, [&](std::string_view piece) {
       if (origin_.progress) origin_.progress(piece.size());
+      if (!origin_.digest.empty()) packed.update(piece);  // at once, while the core has it at hand
     });
-    ReadAhead arriving(counted, digesting(packed, origin_.digest));
+    ReadAhead arriving(seen);
     const auto plain = decompress(arriving, largest_layer);
     ReadAhead tar(*plain, digesting(unpacked, origin_.diff_id));
     const bool complete = read_members(tar, sink);
@@ -50,7 +51,7 @@ class TarLayer final : public Layer {
   static bool read_members(ByteSource& tar, MemberSink& sink) {
     TarReader reader(tar);
     while (const auto member = reader.next())
-      within("member " + printable(member->path), [&] { sink.add(*member, reader.content()); });
+      within_member(member->path, [&] { sink.add(*member, reader.content()); });
     return reader.has_end_marker();
   }
 

@@ -15,6 +15,7 @@
 #include "box/checked_squashfs.h"
 #include "box/head_start.h"
 #include "box/squashfs_path.h"
+#include "box/unpack_ahead.h"
 #include "forked.h"
 
 namespace longship::box {
@@ -171,6 +172,29 @@ TEST_F(UnpackedBlocksTest, WhatAFirstProgramNeedsIsUnpackedAhead) {
   EXPECT_EQ(read_whole(from, needed[2]), content(900'000, 'c'));
   EXPECT_EQ(read_whole(from, needed[4]), content(200'000, 'l'));
   EXPECT_EQ(read_whole(from, needed[3]), "unreadable");
+}
+
+TEST_F(UnpackedBlocksTest, WhereAFileIsReadInARowItsNextBlockIsUnpackedAhead) {
+  constexpr std::size_t block = 128u << 10;
+  const auto blocks = std::make_shared<BlockCache>(32);
+  SquashFs from(file.get(), "", blocks);
+  auto inode = find_file(from, "/usr/lib/here/libc.so.6")->inode;
+  UnpackAhead ahead(file.get(), blocks);
+  const auto read_block = [&](std::size_t number) {
+    std::string bytes(block, '\0');
+    std::size_t size = bytes.size();
+    return read_content(from, inode, number * block, bytes.data(), size) && size == block;
+  };
+  for (std::size_t number = 0; number < ReadRows::least; ++number) {
+    EXPECT_TRUE(read_block(number));
+    ahead.was_read(inode, 7, number * block, (number + 1) * block, block);
+  }
+  for (int i = 0; i < 1000 && ahead.at_work(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_FALSE(ahead.at_work());
+  take_contents_away();
+  EXPECT_TRUE(read_block(ReadRows::least));
+  EXPECT_FALSE(read_block(ReadRows::least + 1));
 }
 
 TEST_F(UnpackedBlocksTest, AnImageThatCannotBeReadIsNoProblemForIt) {
