@@ -165,8 +165,9 @@ LONGSHIP_API void* longship_memory_new(size_t bytes);
 LONGSHIP_API int longship_memory_free(void* memory); /* not while an operation uses it */
 
 /* What each way to all-reduce is expected to cost here, what was measured, and which one is taken (*), as a
- * table for people; LONGSHIP_LOG=tune tells of each choice on stderr. Rank 0 measures and decides. The text
- * belongs to the calling thread until its next call; NULL if there is no session. */
+ * table for people; LONGSHIP_LOG=tune tells of each choice on stderr, and shows the table at the end. Rank 0
+ * measures and decides. The text belongs to the calling thread until its next call; NULL if there is no
+ * session. */
 LONGSHIP_API const char* longship_schedules(void);
 
 /* The time as spans take it, in nanoseconds. */

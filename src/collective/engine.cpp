@@ -83,6 +83,7 @@ std::optional<Instant> Engine::deadline() const {
 
 void Engine::leave() {
   leaving_ = true;
+  if (agreement_ && options_.log_tune && transport_.size() > 1) options_.log_tune(schedules());
   if (broken_ || !undecided_.empty()) return;
   try {
     if (agreement_)

@@ -257,6 +257,26 @@ INSTANTIATE_TEST_SUITE_P(Spreads, EngineTest,
                          testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes),
                          spread_name);
 
+TEST(TuneTest, WhoAsksIsShownTheTableAtTheEnd) {
+  std::mutex mutex;
+  std::string told;
+  Engine::Options options;
+  options.log_tune = [&](const std::string& text) {
+    const std::lock_guard lock(mutex);
+    told += text;
+  };
+  const auto reduce_once = [](Driver& driver, int) {
+    std::vector<float> values(10'000, 1);
+    EXPECT_EQ(driver.run(request(Kind::allreduce, "t", values)).error, "");
+  };
+  on_engines(Spread::node_each, 2, reduce_once, options);
+  const auto first = told.find("all-reduce by 2 ranks on 2 nodes\n");
+  ASSERT_NE(first, std::string::npos) << told;
+  EXPECT_NE(told.find("256 MiB", first), std::string::npos) << told;
+  EXPECT_EQ(told.find("all-reduce by 2 ranks on 2 nodes\n", first + 1), std::string::npos)
+      << told;  // by rank 0
+}
+
 TEST(AloneTest, OneRankIsAWorld) {
   StreamTransport transport(std::move(wirings(Spread::one_node, 1).front()));
   Rank rank(transport, {});
