@@ -65,6 +65,27 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   return bytes;
 }
 
+std::string read_part(const fs::path& path, std::uint64_t from, std::size_t most) {
+  const Fd fd = open_file(path, O_RDONLY);
+  std::string bytes(most, '\0');
+  std::size_t size = 0;
+  while (size < most) {
+    const auto got = ::pread(fd.get(), bytes.data() + size, most - size, static_cast<off_t>(from + size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error::from_errno(errno, "cannot read {}", path.string());
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+std::uint64_t size_if_there(const fs::path& path) {
+  std::error_code missing;
+  const auto size = fs::file_size(path, missing);
+  return missing ? 0 : size;
+}
+
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(fd, bytes.data(), bytes.size());

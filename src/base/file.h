@@ -2,6 +2,7 @@
 // Whole files, files that appear at once or not at all, and temporary directories that go away.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -16,6 +17,11 @@ namespace longship {
 // The whole of a file; one larger than `limit` is an error, so that a wrong path cannot eat the memory.
 [[nodiscard]] std::string read_file(const std::filesystem::path& path,
                                     std::size_t limit = std::size_t{1} << 30);
+
+// What a file has from there on, at most so much; less where it ends.
+[[nodiscard]] std::string read_part(const std::filesystem::path& path, std::uint64_t from, std::size_t most);
+
+[[nodiscard]] std::uint64_t size_if_there(const std::filesystem::path& path);  // 0 if not
 
 // All of it, through short writes and EINTR.
 void write_all(int fd, std::string_view bytes);

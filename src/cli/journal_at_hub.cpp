@@ -37,21 +37,6 @@ fs::path file_here(const fs::path& directory, const std::string& name_at_hub) {
   return writer / (dot == std::string::npos ? "log" : "log" + name_at_hub.substr(dot));
 }
 
-std::uint64_t bytes_in(const fs::path& file) {
-  std::error_code missing;
-  const auto size = fs::file_size(file, missing);
-  return missing ? 0 : size;
-}
-
-std::string part_of(const fs::path& file, std::uint64_t from, std::uint64_t size) {
-  const Fd source = open_file(file, O_RDONLY);
-  std::string bytes(size, '\0');
-  const auto count = ::pread(source.get(), bytes.data(), bytes.size(), static_cast<off_t>(from));
-  if (count < 0) throw Error::from_errno(errno, "cannot read {}", file.string());
-  bytes.resize(static_cast<std::size_t>(count));
-  return bytes;
-}
-
 std::map<std::string, std::uint64_t> logs_at_hub(HubClient& hub, const std::string& owner,
                                                  const std::string& study) {
   std::map<std::string, std::uint64_t> sizes;
@@ -71,15 +56,15 @@ void append(const fs::path& file, std::string_view bytes) {
 }
 
 void fetch_log(HubClient& hub, const std::string& path, std::uint64_t size, const fs::path& file) {
-  if (bytes_in(file) > size)
+  if (size_if_there(file) > size)
     throw Error("{} says more than the hub has, which never came to anything: move the directory away first",
                 file.string());
   for (std::uint64_t at = 0; at < size;) {
     const auto bytes = hub.checked({.path = fmt::format("{}?from={}", path, at)}).body;
     if (bytes.empty()) throw Error("the hub gave nothing after byte {} of {}", at, path);
-    const auto here = bytes_in(file);
+    const auto here = size_if_there(file);
     const auto known = here > at ? std::min<std::uint64_t>(here - at, bytes.size()) : 0;
-    if (known > 0 && part_of(file, at, known) != bytes.substr(0, known))
+    if (known > 0 && read_part(file, at, known) != bytes.substr(0, known))
       throw Error("{} says something else than at the hub: it belongs to another study", file.string());
     if (known < bytes.size()) append(file, std::string_view(bytes).substr(known));
     at += bytes.size();
@@ -96,7 +81,7 @@ JournalAtHub::JournalAtHub(HubClient& hub, fs::path directory, std::string study
 
 void JournalAtHub::take_over() {
   for (const auto& [name, bytes] : logs_at_hub(hub_, "-", study_))
-    if (bytes_in(file_here(directory_, name)) < bytes)
+    if (size_if_there(file_here(directory_, name)) < bytes)
       throw Error(Failure::usage,
                   "the study {} went on elsewhere: move {} away and `longship study fetch {}` brings it "
                   "here, or give "
@@ -124,7 +109,7 @@ void JournalAtHub::send_log(std::uint32_t writer, Log& log) {
   const auto path = directory_ / fmt::format("writer-{}", writer) / "log";
   while (log.segment < segment) {  // complete: the writer has begun the next
     const auto whole = record_log_segment(path, log.segment);
-    send_part(name_at_hub(writer, log.segment), whole, log, bytes_in(whole));
+    send_part(name_at_hub(writer, log.segment), whole, log, size_if_there(whole));
     ++log.segment;
     log.sent = 0;
   }
@@ -133,7 +118,7 @@ void JournalAtHub::send_log(std::uint32_t writer, Log& log) {
 
 void JournalAtHub::send_part(const std::string& name, const fs::path& segment, Log& log, std::uint64_t end) {
   while (log.sent < end) {
-    const auto bytes = part_of(segment, log.sent, std::min(piece, end - log.sent));
+    const auto bytes = read_part(segment, log.sent, std::min(piece, end - log.sent));
     if (bytes.empty()) return;
     hub_.checked({.method = "PUT",
                   .path = fmt::format("/v1/studies/{}/journal/{}?at={}&run={}", net::percent_encode(study_),

@@ -39,28 +39,6 @@ void check_run(const std::string& run) {
                 longest_run);
 }
 
-std::uint64_t bytes_in(const fs::path& file) {
-  std::error_code missing;
-  const auto size = fs::file_size(file, missing);
-  return missing ? 0 : size;
-}
-
-std::string read_part(const fs::path& file, std::uint64_t from, std::size_t most) {
-  const Fd source = open_file(file, O_RDONLY);
-  std::string bytes(most, '\0');
-  std::size_t done = 0;
-  while (done < most) {
-    const auto count =
-        ::pread(source.get(), bytes.data() + done, most - done, static_cast<off_t>(from + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw Error::from_errno(errno, "cannot read {}", file.string());
-    if (count == 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
 // After an Error the file is as before: a full disk must not leave half a piece, on which the next would not
 // fit.
 void append_durably(const fs::path& file, std::uint64_t at, std::string_view bytes) {
@@ -106,7 +84,7 @@ std::uint64_t StudyJournals::append(const Study& study, const Piece& piece, std:
   if (!fs::exists(place / "run", missing) || read_file(place / "run", longest_run) != piece.run)
     throw StudyConflict("the study {} is carried out by another `longship study run` now", study.name);
   const auto file = place / piece.log;
-  const auto there = bytes_in(file);
+  const auto there = size_if_there(file);
   if (piece.at > there)
     throw StudyConflict("log {} of the study {} has {} bytes here: what follows byte {} does not fit",
                         piece.log, study.name, there, piece.at);
@@ -119,7 +97,7 @@ std::uint64_t StudyJournals::append(const Study& study, const Piece& piece, std:
   if (there == 0 && std::distance(fs::directory_iterator(place), {}) > static_cast<std::ptrdiff_t>(most_logs))
     throw Error("the study {} has {} logs already", study.name, most_logs);
   if (known < bytes.size()) append_durably(file, there, bytes.substr(known));
-  return bytes_in(file);
+  return size_if_there(file);
 }
 
 std::vector<StudyJournals::Log> StudyJournals::logs(const Study& study) const {
@@ -130,7 +108,7 @@ std::vector<StudyJournals::Log> StudyJournals::logs(const Study& study) const {
   if (!fs::exists(place, missing)) return found;
   for (const auto& entry : fs::directory_iterator(place))
     if (const auto name = entry.path().filename().string(); is_number(name.substr(0, name.find('.'))))
-      found.push_back({name, bytes_in(entry.path())});
+      found.push_back({name, size_if_there(entry.path())});
   std::sort(found.begin(), found.end(), [](const Log& a, const Log& b) { return a.name < b.name; });
   return found;
 }
@@ -141,7 +119,7 @@ std::string StudyJournals::read(const Study& study, const std::string& log, std:
   const auto file = place_of(study) / log;
   std::error_code missing;
   if (!fs::exists(file, missing)) throw Error("the study {} has no log {} here", study.name, log);
-  const auto size = bytes_in(file);
+  const auto size = size_if_there(file);
   if (from >= size) return {};
   return read_part(file, from, static_cast<std::size_t>(std::min<std::uint64_t>(size - from, largest_piece)));
 }

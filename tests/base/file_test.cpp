@@ -38,6 +38,18 @@ TEST(FileTest, MissingFileIsNamed) {
             "cannot open /nowhere/x: No such file or directory");
 }
 
+TEST(FileTest, APartEndsWhereTheFileDoes) {
+  const TemporaryDirectory home;
+  const auto file = home.path() / "f";
+  EXPECT_EQ(size_if_there(file), 0u);
+  write_file(file, "0123456789");
+  EXPECT_EQ(size_if_there(file), 10u);
+  EXPECT_EQ(read_part(file, 2, 3), "234");
+  EXPECT_EQ(read_part(file, 8, 100), "89");
+  EXPECT_EQ(read_part(file, 10, 100), "");
+  EXPECT_THAT(message_of([&] { (void)read_part(home.path() / "g", 0, 1); }), HasSubstr("cannot open"));
+}
+
 TEST(FileTest, FileBeyondTheLimitIsRefused) {
   const TemporaryDirectory home;
   write_file(home.path() / "f", std::string(100, 'x'));
