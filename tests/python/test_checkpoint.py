@@ -79,6 +79,55 @@ def test_a_damaged_one_is_recognised_and_the_one_before_taken(tmp_path, damage):
     assert loaded(tmp_path) == "1 1 1000"
 
 
+def test_a_damaged_one_does_not_push_out_what_was_saved_after_the_one_before_it(tmp_path):
+    one = SAVE.replace("keep=2", "keep=1")
+    assert python(one, tmp_path, 5).returncode == 0
+    next(tmp_path.glob("step-000000000005-*.data")).write_bytes(b"damaged")
+    assert loaded(tmp_path) == "none"
+    assert python(one, tmp_path, 3, 4).returncode == 0
+    assert loaded(tmp_path) == "4 4 1000"
+    assert not list(tmp_path.glob("step-000000000003*"))
+
+
+@pytest.mark.parametrize("step, said", [("-1", "ValueError: step=-1: expected a number from 0"),
+                                        ("10**12", "ValueError: step=1000000000000: expected a number"),
+                                        ("1.5", "TypeError: step=1.5: expected a whole number"),
+                                        ("None", "TypeError: step=None: expected a whole number")])
+def test_a_step_that_no_name_of_a_file_can_be_made_of_is_refused(tmp_path, step, said):
+    result = python(SAVE.replace("map(int, sys.argv[2:])", f"[{step}]"), tmp_path)
+    assert result.returncode == 1 and result.stderr.strip().splitlines()[-1].startswith(said), result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_numpys_numbers_are_steps_too(tmp_path):
+    result = python(SAVE.replace("map(int, sys.argv[2:])", "[__import__('numpy').int64(7)]")
+                    .replace('{"n": n,', '{"n": 7,'), tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert loaded(tmp_path) == "7 7 1000"
+
+
+def test_a_rank_that_has_not_met_the_others_does_not_do_alone_what_is_for_all(tmp_path):
+    script = """
+import sys
+sys.modules["torch"] = None
+import longship
+from longship.checkpoint import Checkpoint, Sampler
+ckpt = Checkpoint(sys.argv[1])
+for what in (lambda: ckpt.save(1, {}), lambda: list(Sampler(4))):
+    try:
+        what()
+    except longship.LongshipError as error:
+        assert "this is one of 2 ranks, which have not met: call longship.torch.init() first" in str(error), error
+    else:
+        raise AssertionError
+print(ckpt.load())
+"""
+    save(tmp_path, 1)
+    result = python(script, tmp_path, RANK="1", WORLD_SIZE="2")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("(1, {")
+
+
 def test_a_manifest_cannot_name_a_file_elsewhere(tmp_path):
     save(tmp_path / "own", 1, 2)
     (tmp_path / "other").write_bytes(b"secret")
@@ -224,6 +273,19 @@ try:
     ckpt.save(1, {"cannot be pickled": (lambda: 0)})
 except hvd.LongshipError as error:
     assert "cannot save the checkpoint of step 1" in str(error), error
+else:
+    raise AssertionError
+
+
+class NoMemory:
+    def __reduce__(self):
+        raise MemoryError
+
+
+try:
+    ckpt.save(1, {"says nothing": NoMemory()})
+except hvd.LongshipError as error:
+    assert "cannot save the checkpoint of step 1: MemoryError" in str(error), error
 else:
     raise AssertionError
 assert ckpt.latest() is None

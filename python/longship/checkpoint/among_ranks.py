@@ -7,17 +7,27 @@ import os
 from typing import List
 
 from .. import _operation as abi
-from .._library import library
+from .._library import LongshipError, library
 
 
 def rank() -> int:
-    if library.is_initialized():
-        return library.rank()
-    return int(os.environ.get("RANK", "0"))
+    return library.rank() if library.is_initialized() else 0
 
 
 def size() -> int:
     return library.size() if library.is_initialized() else 1
+
+
+def is_first_of_launch() -> bool:
+    """Whether this is rank 0, also before ``init()``."""
+    return rank() == 0 and (library.is_initialized() or os.environ.get("RANK", "0") in ("", "0"))
+
+
+def check_not_one_of_many(what: str) -> None:
+    """A rank of several that has not met the others would do alone what all have to do together."""
+    world = os.environ.get("WORLD_SIZE", "1")
+    if not library.is_initialized() and world not in ("", "1"):
+        raise LongshipError(f"{what}: this is one of {world} ranks, which have not met: call longship.torch.init() first")
 
 
 def from_rank_0(name: str, value: bytes) -> bytes:

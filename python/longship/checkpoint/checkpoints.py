@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 from .._library import LongshipError, library
 from ..trace import region
 from . import files
-from .among_ranks import from_all, from_rank_0, rank, size
+from .among_ranks import check_not_one_of_many, from_all, from_rank_0, is_first_of_launch, rank, size
 from .formats import format_here, read_content, write_content
 from .parts import Divided, copied, divided, together
 
@@ -56,7 +56,7 @@ class Checkpoint:
         self._writer: Optional[threading.Thread] = None
         self._failure: Optional[str] = None
         self.own: Any = None  # what this rank gave as its own to the checkpoint that was loaded
-        if self._directory is not None and rank() == 0:
+        if self._directory is not None and is_first_of_launch():
             os.makedirs(self._directory, exist_ok=True)
 
     def due(self) -> bool:
@@ -77,6 +77,9 @@ class Checkpoint:
         """
         if self._directory is None:
             raise LongshipError("there is no directory for checkpoints: give one, or [checkpoint] in the job file")
+        step = files.checked_step(step)
+        if not is_first_of_launch():  # rank 0 alone may save for all, as in many a script
+            check_not_one_of_many("save")
         self.wait()
         asked = library.checkpoints_wanted()
         # Rank 0 chooses for all: the name of the files, and whether to write now.
@@ -134,7 +137,7 @@ class Checkpoint:
         try:
             said["part"] = self._write_part(save)
         except Exception as error:
-            said["problem"] = str(error)
+            said["problem"] = _words_of(error)
         try:
             every = [json.loads(one) for one in from_all(f"{save.label}.written", json.dumps(said).encode())]
             problem = _problem(every)
@@ -157,9 +160,9 @@ class Checkpoint:
     def _commit(self, save: _Save, parts: List[files.Part]) -> str:
         try:
             files.write_manifest(str(self._directory), files.Manifest(save.step, save.format, parts))
-            files.forget_old(str(self._directory), self._keep)
-        except OSError as error:
-            return str(error)
+            files.forget_old(str(self._directory), self._keep, save.step)
+        except Exception as error:  # the others wait for what this rank has to say
+            return _words_of(error)
         return ""
 
     def _raise_failure(self) -> None:
@@ -189,6 +192,10 @@ def _copy_of_part(state: Divided, part: int) -> Divided:
     """Only what this rank will write is copied."""
     tensors = [copied(one) if number == part else {} for number, one in enumerate(state.tensors)]
     return Divided(copied(state.rest) if part == 0 else None, tensors, state.layout)
+
+
+def _words_of(error: Exception) -> str:
+    return str(error) or type(error).__name__  # MemoryError says nothing more
 
 
 def _problem(every: List[Dict[str, Any]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import os
 import re
 import uuid
@@ -36,6 +37,17 @@ def manifest_name(step: int) -> str:
 def data_name(step: int, label: str, rank: int) -> str:
     """``label`` is the save's own: never over a file that a manifest may name."""
     return f"step-{step:012d}-{label}-{rank:05d}.data"
+
+
+def checked_step(step: Any) -> int:
+    """What was given as the step, be it numpy's or a tensor's: the names of files, which are sorted, are made of it."""
+    try:
+        number = operator.index(step)
+    except TypeError:
+        raise TypeError(f"step={step!r}: expected a whole number") from None
+    if not 0 <= number < 10**12:
+        raise ValueError(f"step={number}: expected a number from 0 to 999999999999")
+    return number
 
 
 def fresh_label() -> str:
@@ -112,10 +124,13 @@ def is_whole(directory: str, part: Part) -> bool:
         return False
 
 
-def forget_old(directory: str, keep: int) -> None:
-    """Keeps the newest, and removes what a killed save left."""
+def forget_old(directory: str, keep: int, saved: int) -> None:
+    """Keeps the newest, and removes what a killed save left. Later steps than the one that was just saved are of a run
+    that went on from further, or damaged: they do not count against it and those before it."""
     kept = set()
-    for name in manifests(directory)[:keep]:
+    names = manifests(directory)
+    up_to_here = [name for name in names if name <= manifest_name(saved)]
+    for name in names[:keep] + up_to_here[:keep]:
         kept.add(name)
         manifest = read_manifest(directory, name)
         kept.update(part.data for part in (manifest.parts if manifest else ()))

@@ -59,6 +59,7 @@ class Sampler:
         return -(-left // among_ranks.size())
 
     def __iter__(self) -> Iterator[int]:
+        among_ranks.check_not_one_of_many("Sampler")
         rank, size = among_ranks.rank(), among_ranks.size()
         left = self._whole_order()[self._position :]
         # All ranks take equally many, or they would wait for each other at the end: the first fill the last round.
