@@ -24,7 +24,7 @@ auto guarded(Work work) noexcept -> decltype(work()) {
     last_error = error.what();
     return static_cast<Code>(error.failure() == Failure::usage ? LONGSHIP_USAGE : LONGSHIP_FAILED);
   } catch (const std::exception& error) {
-    last_error = error.what();
+    last_error = Error::of(error).what();
   } catch (...) {
     last_error = "an unknown error";
   }

@@ -152,7 +152,7 @@ void Agent::Parts::run(const std::stop_token& stop) {
       if (!desk && at >= desk_again) open_desk();
       if (desk) work(at);
     } catch (const std::exception& error) {
-      recover(error.what(), at);
+      recover(Error::of(error).what(), at);
     }
     wait(at, stopped.get());
   }
@@ -260,7 +260,7 @@ void Agent::Parts::ask_batch(Instant at) {
         if (report.state == batch::State::ended) said.last_words[name] = logs.last_words(name);
       input = std::move(said);
     } catch (const std::exception& error) {
-      input = BatchSilent{error.what()};
+      input = BatchSilent{Error::of(error).what()};
     }
     mailbox.post([this, input = std::move(input)] {
       asking = false;
@@ -301,7 +301,7 @@ void Agent::Parts::submit(const Made& made) {
       failpoint("agent.submitted");
       input = SubmitDone{made.pilot, id};
     } catch (const std::exception& error) {
-      input = SubmitFailed{made.pilot, error.what()};
+      input = SubmitFailed{made.pilot, Error::of(error).what()};
     }
     mailbox.post([this, input = std::move(input)] {
       inputs.push_back(input);

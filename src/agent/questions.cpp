@@ -147,7 +147,7 @@ message::Answer answer(const message::Spool& spool, const Question& question) no
     if (question.about == message::About::report) answer.bytes = report_of(attempt.get());
     if (question.about != message::About::file) answer.size = answer.bytes.size();
   } catch (const std::exception& error) {
-    answer.error = error.what();
+    answer.error = Error::of(error).what();
     answer.bytes.clear();
   }
   return answer;

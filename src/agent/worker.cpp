@@ -60,7 +60,7 @@ void Worker::run() {
     try {
       work();
     } catch (const std::exception& error) {
-      warn("{}", error.what());
+      warn("{}", Error::of(error).what());
     }
   }
 }

@@ -43,6 +43,10 @@ class Error : public std::exception {
     return with_number(number, fmt::vformat(format, fmt::make_format_args(args...)));
   }
 
+  // What a library threw: of the standard library's file system the path and errno's text, in our order; of a
+  // lack of memory a sentence.
+  static Error of(const std::exception& thrown);
+
  private:
   static Error with_number(int number, std::string text);
 
@@ -60,7 +64,9 @@ decltype(auto) within(std::string_view doing, Work&& work) {
     error.add(doing);
     throw;
   } catch (const std::exception& error) {
-    throw Error("{}: {}", doing, error.what());
+    Error ours = Error::of(error);
+    ours.add(doing);
+    throw ours;
   }
 }
 

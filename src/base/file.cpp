@@ -11,6 +11,7 @@
 #include <random>
 
 #include "error.h"
+#include "text.h"
 
 namespace longship {
 namespace fs = std::filesystem;
@@ -23,6 +24,13 @@ std::string random_suffix() {
 
 fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// The name aside is nobody's business: what is missing, or forbidden, is the directory.
+Fd open_aside(const fs::path& aside, unsigned mode) {
+  Fd fd(::open(aside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!fd) throw Error::from_errno(errno, "cannot make a file in {}", directory_of(aside).string());
+  return fd;
 }
 
 // A directory that its owner may not write cannot be emptied; one that was packed read-only is not precious
@@ -80,6 +88,14 @@ std::string read_part(const fs::path& path, std::uint64_t from, std::size_t most
   return bytes;
 }
 
+std::string last_line_of(const fs::path& path, std::uint64_t from) {
+  constexpr std::uint64_t enough = 4096;
+  const auto size = size_if_there(path);
+  if (size <= from) return {};
+  const auto text = read_part(path, std::max(from, size - std::min(size, enough)), enough);
+  return std::string(split(trim(text), '\n').back());
+}
+
 std::uint64_t size_if_there(const fs::path& path) {
   std::error_code missing;
   const auto size = fs::file_size(path, missing);
@@ -106,7 +122,7 @@ void write_file(const fs::path& path, std::string_view bytes, unsigned mode) {
 PendingFile::PendingFile(fs::path path, unsigned mode)
     : path_(std::move(path)),
       aside_(directory_of(path_) / fmt::format(".{}.{}.aside", path_.filename().string(), random_suffix())),
-      fd_(open_file(aside_, O_RDWR | O_CREAT | O_EXCL, mode)) {}
+      fd_(open_aside(aside_, mode)) {}
 
 PendingFile::~PendingFile() {
   if (fd_) ::unlink(aside_.c_str());
@@ -117,9 +133,9 @@ void PendingFile::commit() {
 }
 
 void PendingFile::commit_as(const fs::path& path) {
-  if (::fsync(fd_.get()) != 0) throw Error::from_errno(errno, "cannot sync {}", aside_.string());
+  if (::fsync(fd_.get()) != 0) throw Error::from_errno(errno, "cannot sync {}", path.string());
   if (::rename(aside_.c_str(), path.c_str()) != 0) {
-    throw Error::from_errno(errno, "cannot rename {} to {}", aside_.string(), path.string());
+    throw Error::from_errno(errno, "cannot put {} in its place", path.string());
   }
   fd_.reset();
   sync_directory(directory_of(path));

@@ -21,6 +21,10 @@ namespace longship {
 // What a file has from there on, at most so much; less where it ends.
 [[nodiscard]] std::string read_part(const std::filesystem::path& path, std::uint64_t from, std::size_t most);
 
+// The last line that says something, of what a file has from there on, as far as the last kilobytes tell;
+// empty if it is not there.
+[[nodiscard]] std::string last_line_of(const std::filesystem::path& path, std::uint64_t from = 0);
+
 [[nodiscard]] std::uint64_t size_if_there(const std::filesystem::path& path);  // 0 if not
 
 // All of it, through short writes and EINTR.

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
+
+#include "text.h"
 
 namespace longship {
 namespace {
@@ -32,6 +35,14 @@ std::string_view prefix(detail::Tone tone, bool coloured) {
   }
 }
 
+// Names of files and what others said are in it, and must not steer the terminal. Sentences may have several
+// lines.
+std::string safe_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (const auto line : split(text, '\n')) lines.push_back(printable(line));
+  return join(lines, "\n");
+}
+
 }  // namespace
 
 void set_verbosity(Verbosity verbosity) {
@@ -40,6 +51,16 @@ void set_verbosity(Verbosity verbosity) {
 
 Verbosity verbosity() {
   return chosen_verbosity;
+}
+
+bool understands_escapes(int fd) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(fd) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+bool wants_colour(int fd) {
+  const char* unwanted = std::getenv("NO_COLOR");
+  return understands_escapes(fd) && (unwanted == nullptr || *unwanted == '\0');
 }
 
 void set_interruptible(Interruptible* line) {
@@ -51,8 +72,8 @@ void detail::say(Tone tone, std::string_view text) {
   if (tone == Tone::note && verbosity() == Verbosity::quiet) return;
   const std::lock_guard lock(speaking);
   if (interruptible != nullptr) interruptible->clear();
-  std::string line(prefix(tone, ::isatty(STDERR_FILENO) == 1));
-  line.append(text).push_back('\n');
+  std::string line(prefix(tone, wants_colour(STDERR_FILENO)));
+  line.append(safe_lines(text)).push_back('\n');
   put(line);  // one write, so that lines of several processes do not mix
   if (interruptible != nullptr) interruptible->redraw();
 }

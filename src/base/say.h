@@ -36,6 +36,11 @@ void warn(fmt::format_string<Args...> format, Args&&... args) {
 // "longship: error: …"; cli calls it once.
 void complain(std::string_view text);
 
+// Whether escape sequences mean something there, and colours are welcome: a terminal, not a dumb one, and no
+// NO_COLOR (no-color.org).
+[[nodiscard]] bool understands_escapes(int fd);
+[[nodiscard]] bool wants_colour(int fd);
+
 // A progress line in the way of say(): cli's bar registers itself, so that a message does not land inside it.
 class Interruptible {
  public:

@@ -95,7 +95,8 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const char c = text.front();
     const auto code = static_cast<unsigned char>(c);
-    if (const auto length = utf8_length(text); length > 1 || (code >= 0x20 && code < 0x7f)) {
+    const bool is_c1 = code == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0;
+    if (const auto length = utf8_length(text); (length > 1 && !is_c1) || (code >= 0x20 && code < 0x7f)) {
       shown.append(text.substr(0, length));
       text.remove_prefix(length);
       continue;

@@ -18,8 +18,8 @@ namespace longship {
 void append(std::vector<std::string>& words, const std::vector<std::string>& more);
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);  // "1 rank", "2 ranks"
 
-// A name that others chose, made safe to show: control characters and bytes that are not UTF-8 become \n,
-// \x1b, ….
+// A name that others chose, made safe to show: control characters, those of Unicode too (U+009B is ESC [ to a
+// terminal), and bytes that are not UTF-8 become \n, \x1b, ….
 [[nodiscard]] std::string printable(std::string_view text);
 
 // The arguments as one would type them in a shell; only ever to show them.

@@ -2,13 +2,13 @@
 #include "local.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/file.h"
@@ -23,16 +23,6 @@ namespace longship::batch {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<int> usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(static_cast<unsigned>(core), &set)) cores.push_back(core);
-  return cores;
-}
 
 std::optional<std::string> content(const fs::path& path) {
   try {
@@ -108,7 +98,7 @@ int exit_code(const End& end) {
 }  // namespace
 
 Local::Local(fs::path directory, Capacity capacity, std::chrono::milliseconds grace)
-    : directory_(std::move(directory)), capacity_(capacity), grace_(grace), cores_(usable_cores()) {
+    : directory_(std::move(directory)), capacity_(capacity), grace_(grace), cores_(allowed_cores()) {
   if (static_cast<int>(cores_.size()) != capacity_.cores) cores_.clear();
   within("local", [&] {
     fs::create_directories(directory_);

@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 ChosenImage choose_image(const std::string& word) {
   if (is_path(word)) {
     std::error_code problem;
-    if (!fs::exists(word, problem))
-      throw Error("there is no image {}: no such file or directory", printable(word));
+    const bool is_there = fs::exists(word, problem);
+    if (problem) throw Error::from_errno(problem.value(), "cannot look at {}", printable(word));
+    if (!is_there) throw Error("there is no image {}: no such file or directory", printable(word));
     return {fs::absolute(word).lexically_normal(), {}, {}};
   }
   const store::Store store;

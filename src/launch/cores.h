@@ -3,12 +3,13 @@
 #pragma once
 #include <vector>
 
+#include "base/cores.h"
+
 namespace longship::launch {
 
-using Cores = std::vector<int>;
-
-// What the batch system or the user left us.
-[[nodiscard]] Cores allowed_cores();
+using longship::allowed_cores;
+using longship::bind_to;
+using longship::Cores;
 
 // Neighbours stay together, since they share caches. With `threads` > 0 each rank gets that many as long as
 // they last. More ranks than cores: ranks share, one core each.
@@ -16,7 +17,5 @@ using Cores = std::vector<int>;
 
 // How many threads a rank with these cores should compute with.
 [[nodiscard]] int threads_for(const Cores& cores, int threads);
-
-void bind_to(const Cores& cores);  // the calling process; harmless where it is forbidden
 
 }  // namespace longship::launch

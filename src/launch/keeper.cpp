@@ -166,7 +166,7 @@ void keep(int socket, const std::vector<RankStart>& starts, const std::vector<Ra
     keeper.tell(failure_word(error));
   } catch (const std::exception& error) {
     sweep();
-    keeper.tell(failure_word(Error("{}", error.what())));
+    keeper.tell(failure_word(Error::of(error)));
   }
   ::_exit(0);
 }

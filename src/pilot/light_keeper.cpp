@@ -162,7 +162,7 @@ class Keeper {
     try {
       box::enter(*place_.box);
     } catch (const std::exception& error) {
-      problem_ = error.what();
+      problem_ = Error::of(error).what();
     }
     ::prctl(PR_SET_PDEATHSIG, 0);
   }

@@ -108,7 +108,7 @@ Done carry_out_assignment(const Berth& berth, const Start& start, Watcher& watch
     const bool own_fault = ran || error.failure() == Failure::usage;
     if (own_fault && !is_the_disks_fault(error)) done.how = Done::How::failed;
   } catch (const std::exception& error) {
-    done = lost(Error("{}", error.what()));
+    done = lost(Error::of(error));
   }
   const fs::path checkpoints = berth.spool.checkpoints(start.assignment.attempt.job);
   done.checkpoint = !checkpoints_in(checkpoints).empty();

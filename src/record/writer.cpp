@@ -278,7 +278,7 @@ std::unique_ptr<Writer> Writer::open(const std::filesystem::path& directory, con
     std::filesystem::create_directories(directory);
     return std::make_unique<LogWriter>(log_path(directory, identity.rank), identity);
   } catch (const std::exception& error) {
-    if (problem != nullptr) *problem = error.what();
+    if (problem != nullptr) *problem = Error::of(error).what();
     return nullptr;
   }
 }

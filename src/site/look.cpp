@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking this machine.
-#include <sched.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 
 #include "answers.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -37,13 +37,6 @@ std::optional<std::string> said(std::vector<std::string> arguments) {
   } catch (const Error&) {
     return {};
   }
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
 }
 
 std::uint64_t memory() {
@@ -100,7 +93,7 @@ Answers look() {
   answers.kernel = about.release;
   answers.user = trim(said({"id", "-un"}).value_or(""));
   answers.glibc = trim(said({"getconf", "GNU_LIBC_VERSION"}).value_or(""));
-  answers.cores = usable_cores();
+  answers.cores = static_cast<int>(allowed_cores().size());
   answers.memory = memory();
   answers.gpus = gpus();
   for (const auto& [name, value] : current_environment()) answers.environment.emplace(name, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace longship::trace {
@@ -89,6 +91,7 @@ void tell_problems(Run& run) {
 Run load(const fs::path& directory) {
   if (!fs::is_directory(directory))
     throw Error(Failure::usage, "there is no directory {}", directory.string());
+  (void)open_file(directory, O_RDONLY | O_DIRECTORY);  // who may not look would find nothing
   auto paths = logs_in(directory);
   if (paths.empty()) paths = logs_in(directory / "record");
   if (paths.empty())

@@ -67,6 +67,26 @@ TEST(FileTest, WithoutCommitNothingAppears) {
   EXPECT_EQ(entries(home.path()), 0u);
 }
 
+TEST(FileTest, TheLastLineThatSaysSomethingIsFoundInAFileOfAnySize) {
+  const TemporaryDirectory home;
+  const auto file = home.path() / "log";
+  EXPECT_EQ(last_line_of(file), "");
+  write_file(file, "one\ntwo\n\n");
+  EXPECT_EQ(last_line_of(file), "two");
+  EXPECT_EQ(last_line_of(file, 4), "two");
+  EXPECT_EQ(last_line_of(file, 9), "");
+  EXPECT_EQ(last_line_of(file, 100), "");
+  write_file(file, std::string(100'000, 'x') + "\nlast");
+  EXPECT_EQ(last_line_of(file), "last");
+  std::filesystem::resize_file(file, std::uintmax_t{3} << 30);
+  EXPECT_EQ(last_line_of(file).size(), 4096u);
+}
+
+TEST(FileTest, WhereNothingCanBeWrittenTheDirectoryIsNamedAndNotTheNameAside) {
+  EXPECT_EQ(message_of([] { write_file("/nowhere/f", "x"); }),
+            "cannot write /nowhere/f: cannot make a file in /nowhere: No such file or directory");
+}
+
 TEST(FileTest, FailedWriteKeepsTheOldFile) {
   const TemporaryDirectory home;
   write_file(home.path() / "f", "old");

@@ -37,6 +37,8 @@ TEST(TextTest, PrintableEscapesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("\033[31mred"), "\\x1b[31mred");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(printable("\x7f"), "\\x7f");
+  EXPECT_EQ(printable("\u009b31mred"), "\\xc2\\x9b31mred");
+  EXPECT_EQ(printable("\u00a0\u00e9"), "\u00a0\u00e9");
 }
 
 TEST(TextTest, PrintableKeepsValidUtf8AndEscapesTheRest) {

@@ -116,3 +116,17 @@ def test_a_log_of_garbage_is_an_error_and_no_crash(tmp_path):
     result = report(tmp_path)
     assert result.returncode == 1
     assert "is not a record log" in result.stderr
+
+
+def test_what_one_may_not_read_is_not_called_empty_or_missing(longship, as_user, tmp_path):
+    if not as_user:
+        pytest.skip("only root can make what this user may not read")
+    closed = tmp_path / "closed"
+    (closed / "image").mkdir(parents=True)
+    closed.chmod(0o700)
+    done = longship("report", closed, **as_user)
+    assert done.returncode == 1 and f"cannot open {closed}: Permission denied" in done.stderr
+    done = longship("check", closed / "image", **as_user)
+    assert done.returncode == 1 and f"cannot look at {closed}/image: Permission denied" in done.stderr
+    done = longship("run", closed / "job.toml", **as_user)
+    assert done.returncode == 1 and f"cannot look at {closed}/job.toml: Permission denied" in done.stderr

@@ -92,7 +92,7 @@ int main(int count, char** words) {
     complain(error.what());
     return static_cast<int>(error.failure());
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(Error::of(error).what());
     return 1;
   }
 }
