@@ -168,8 +168,9 @@ void Bringer::check(Transfer& transfer) {
     try {
       place(spool, store, blob, file);
     } catch (const std::exception& problem) {
-      error = problem.what();
-      mend = std::filesystem::exists(file);  // the digest was right: it is the disk
+      error = Error::of(problem).what();
+      std::error_code ignored;
+      mend = std::filesystem::exists(file, ignored);  // the digest was right: it is the disk
     }
     mailbox.post([this, alive, blob, error, mend] {
       if (alive.expired()) return;

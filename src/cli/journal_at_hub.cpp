@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "hub/study_journals.h"
 #include "net/address.h"
 #include "study/journal.h"
 
@@ -43,8 +45,12 @@ std::map<std::string, std::uint64_t> logs_at_hub(HubClient& hub, const std::stri
   if (hub.call({.path = journal_path(owner, study)}).status == 404) return sizes;
   const auto answer = hub.get(journal_path(owner, study));
   if (const auto* logs = answer.find("logs"); logs != nullptr)
-    for (const auto& [name, bytes, place] : logs->table())
-      sizes[name] = static_cast<std::uint64_t>(bytes.integer());
+    for (const auto& [name, bytes, place] : logs->table()) {
+      if (!hub::is_journal_log(name))  // a hub does not choose which files are written here
+        throw Error("the hub names \"{}\" as a log of the study, which it cannot be: nothing was written",
+                    printable(name));
+      sizes[name] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes.integer()));
+    }
   return sizes;
 }
 

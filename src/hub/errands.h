@@ -49,7 +49,7 @@ class Errands {
       try {
         errand();
       } catch (const std::exception& error) {
-        warn("{}", error.what());
+        warn("{}", Error::of(error).what());
       }
     }
   }

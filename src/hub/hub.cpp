@@ -170,7 +170,7 @@ struct Hub::Parts {
       if (state.place_wanted || ticked) take(next(state, Assign{}, now()), actions);
       if (!state.changes().empty()) store.write(state);
     } catch (const std::exception& error) {
-      return undo(batch, actions, error.what());
+      return undo(batch, actions, Error::of(error).what());
     }
     failpoint("hub.committed");
     const bool tick = std::exchange(ticked, false);

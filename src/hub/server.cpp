@@ -41,7 +41,7 @@ awaitable<void> accept(std::shared_ptr<Shared> shared, tcp::acceptor& acceptor, 
           try {
             if (why) std::rethrow_exception(why);
           } catch (const std::exception& error) {
-            explain("a connection ended: {}", error.what());
+            explain("a connection ended: {}", Error::of(error).what());
           }
         });
   }

@@ -71,7 +71,7 @@ inline awaitable<void> receive_blob(Exchange& exchange, const std::string& diges
       if (!got.empty()) stands = exchange.shared->hub.upload(digest, stands, size, got);
     } catch (const Error& error) {
       wrong = error.what();
-      status = error.failure() == Failure::usage ? 400 : 503;  // 503: the disk is full
+      status = error.failure() == Failure::usage ? 400 : std::max(503, status_of(error));
     }
   }
   exchange.body_left = !parser.is_done();

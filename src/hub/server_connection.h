@@ -8,6 +8,7 @@
 #include "server_exchange.h"  // first: see there
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "formats/document.h"
 #include "http_guard.h"
@@ -66,8 +67,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
     exchange_.keep_alive = head.keep_alive();
     exchange_.is_head = head.method() == web::verb::head;
     exchange_.body_left = has_body(head);
+    exchange_.answered = false;
     const auto action = admitted(head);
-    co_await perform(action, parser);
+    std::optional<Error> trouble;
+    try {
+      co_await perform(action, parser);
+    } catch (const boost::system::system_error&) {  // of the connection: there is nobody to tell
+      throw;
+    } catch (const std::exception& error) {
+      if (exchange_.answered) throw;
+      trouble = Error::of(error);
+    }
+    if (trouble) {  // nothing in the request was wrong, or that would have been said: it is the hub's files
+      warn("a request of {}: {}", exchange_.caller.user, trouble->what());
+      exchange_.keep_alive = false;
+      co_await exchange_.send(refusal(std::max(503, status_of(*trouble)), trouble->what()));
+    }
     if (exchange_.body_left)
       exchange_.keep_alive = false;  // nobody read it, and it must not be taken for a request
     co_return exchange_.keep_alive;

@@ -28,6 +28,7 @@ struct Exchange {
   Caller caller;
   bool keep_alive = true, is_head = false;
   bool body_left = false;  // of the request, unread
+  bool answered = false;   // at least the head
   bool moved = false;      // the stream belongs to a WebSocket now
 
   AnyStream::Tcp& tcp_stream() { return stream.next_layer(); }
@@ -82,6 +83,7 @@ struct Exchange {
   // A whole answer, or the head of one whose body comes in pieces.
   awaitable<void> send(Reply reply) {
     if (body_left) keep_alive = false;
+    answered = true;
     web::response<web::string_body> response(static_cast<web::status>(reply.status), 11);
     for (const auto& [name, value] : reply.headers) response.set(name, value);
     response.set(web::field::content_type, reply.type);

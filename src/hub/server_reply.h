@@ -2,6 +2,7 @@
 // An answer, and the headers that keep browsers from doing more with it than we mean. A part of server.cpp.
 #pragma once
 #include <boost/beast/http.hpp>
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "request.h"
 
 namespace longship::hub::http {
@@ -30,6 +32,15 @@ inline Reply reply_of(Response response) {
 }
 inline Reply refusal(int status, std::string_view sentence) {
   return reply_of(failure(status, sentence));
+}
+
+// What stands in a request is 400, but for what a disk did: full (507), or out of order (503).
+inline int status_of(const Error& error) {
+  if (error.number() == ENOSPC || error.number() == EDQUOT) return 507;
+  return error.number() == 0 ? 400 : 503;
+}
+inline Reply refusal(const Error& error) {
+  return refusal(status_of(error), error.what());
 }
 
 inline constexpr std::string_view page_policy =

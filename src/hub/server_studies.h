@@ -35,7 +35,7 @@ inline awaitable<void> study_put(Exchange& exchange, const StudyPut& action, std
     table.set("name", action.name);
     reply.body = formats::dump_json(table);
   } catch (const Error& error) {
-    reply = refusal(error.number() == 0 ? 400 : 503, error.what());  // 503: the disk
+    reply = refusal(error);
   }
   co_await exchange.send(std::move(reply));
 }
@@ -44,7 +44,7 @@ inline awaitable<void> study_put(Exchange& exchange, const StudyPut& action, std
 
 inline Reply study_refusal(const Error& error) {
   if (dynamic_cast<const StudyConflict*>(&error) != nullptr) return refusal(409, error.what());
-  return refusal(error.number() == 0 ? 400 : 503, error.what());  // 503: the disk
+  return refusal(error);
 }
 
 // "-": whoever asks, who need not know what the hub calls him.

@@ -155,8 +155,8 @@ class SshSites::Keeper {
       try {
         const auto why = talk();
         if (!stopping_) report_(site.name, why);
-      } catch (const Error& error) {
-        report_(site.name, error.what());
+      } catch (const std::exception& error) {  // one that left this thread would end the hub
+        report_(site.name, Error::of(error).what());
       }
       if (std::chrono::steady_clock::now() - begin > std::chrono::minutes(1)) pause = std::chrono::seconds(1);
       rest(pause);

@@ -25,11 +25,8 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "3", or "3.1" for a later segment: nothing else becomes the name of a file.
 void check_log_name(const std::string& name) {
-  const auto dot = name.find('.');
-  if (!is_number(std::string_view(name).substr(0, dot)) ||
-      (dot != std::string::npos && !is_number(std::string_view(name).substr(dot + 1))))
+  if (!is_journal_log(name))
     throw Error("{} is no log of a journal: expected a writer's number, as in 0 or 0.1", printable(name));
 }
 
@@ -55,6 +52,11 @@ void append_durably(const fs::path& file, std::uint64_t at, std::string_view byt
 }
 
 }  // namespace
+
+bool is_journal_log(std::string_view name) {
+  const auto dot = name.find('.');
+  return is_number(name.substr(0, dot)) && (dot == name.npos || is_number(name.substr(dot + 1)));
+}
 
 StudyJournals::StudyJournals(fs::path directory) : directory_(std::move(directory)) {
   fs::create_directories(directory_);

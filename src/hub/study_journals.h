@@ -22,6 +22,10 @@ class StudyConflict : public Error {
   using Error::Error;
 };
 
+// "3", or "3.1" for a later segment: nothing else becomes the name of a file, neither here nor where the
+// journal is fetched to.
+[[nodiscard]] bool is_journal_log(std::string_view name);
+
 class StudyJournals {
  public:
   static constexpr std::size_t largest_piece = std::size_t{8} << 20;

@@ -129,6 +129,14 @@ TEST_F(ServerTest, AConnectionIsUsedAgain) {
   EXPECT_EQ(std::count(answers.begin(), answers.end(), '{'), 3) << answers;
 }
 
+TEST_F(ServerTest, WhatTheHubsOwnFilesPreventIsAnsweredWithASentence) {
+  remove_tree(place.path() / "hub" / "studies");
+  const auto answer = get("/v1/studies");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.body, HasSubstr("studies: No such file or directory"));
+  EXPECT_EQ(get("/v1/jobs").status, 200);
+}
+
 TEST_F(ServerTest, WhatIsNoHttpIs400) {
   EXPECT_THAT(raw("hello\r\n\r\n"), HasSubstr("HTTP/1.1 400 Bad Request"));
   EXPECT_THAT(raw("GET /v1/health HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n"),
