@@ -75,7 +75,7 @@ std::unique_ptr<net::FrameStream> take_stdio() {
   return net::stdio_frames(in, out);
 }
 
-agent::Options options_of(const Words& words, const std::string& version) {
+agent::Options options_of(const Words& words, const std::string& version, const std::stop_token& stop) {
   agent::Options options;
   options.site = site_of(words);
   options.program = small_program();
@@ -92,20 +92,21 @@ agent::Options options_of(const Words& words, const std::string& version) {
   auto url = url_of(words);
   while (url.ends_with('/')) url.pop_back();
   static_cast<void>(token_of(words));  // wrong words are better told now than at the first connection
-  options.connect = [words, url] {
-    return net::connect_websocket(url + "/v1/agent", token_of(words), words.ca_file);
+  options.connect = [words, url, stop] {
+    return net::connect_websocket(url + "/v1/agent", token_of(words), words.ca_file, stop);
   };
   return options;
 }
 
 void run(const Words& words, const std::string& version) {
   launch::Interruptions interruptions;  // before there are threads, which inherit it
-  agent::Agent agent(options_of(words, version));
+  std::stop_source stop;
+  agent::Agent agent(options_of(words, version, stop.get_token()));
   std::exception_ptr problem;
   const Pipe ended = make_pipe();
-  std::jthread worker([&](std::stop_token stop) {
+  std::jthread worker([&] {
     try {
-      agent.run(std::move(stop));
+      agent.run(stop.get_token());
     } catch (...) {
       problem = std::current_exception();
     }
@@ -114,7 +115,7 @@ void run(const Words& words, const std::string& version) {
   pollfd waited[] = {{interruptions.fd(), POLLIN, 0}, {ended.read.get(), POLLIN, 0}};
   while (::poll(waited, 2, -1) < 0) {
   }
-  worker.request_stop();
+  stop.request_stop();
   worker.join();
   if (problem) std::rethrow_exception(problem);
   note("the agent ends; pilots go on, and the next agent finds them");

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // longship image pull, push, login, logout: images and registries.
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/say.h"
 #include "fit/fit.h"
 #include "formats/units.h"
@@ -27,8 +32,8 @@ struct Words {
 
 image::RegistryOptions options_for(const Words& words, const std::string& registry) {
   const char* authorities = std::getenv("SSL_CERT_FILE");
-  return {image::CredentialFiles().find(registry == "docker.io" ? "index.docker.io" : registry),
-          words.plain_http, authorities == nullptr ? "" : authorities};
+  return {image::CredentialFiles().find(registry), words.plain_http,
+          authorities == nullptr ? "" : authorities};
 }
 
 // The mirrors of the registry, then itself; to each what is for it alone.
@@ -76,6 +81,40 @@ void push(const Words& words, const Context& context) {
   note("pushed {} as {} ({})", words.name, reference.text(), digest);
 }
 
+// A terminal that does not show what is typed, until the end of this. Who presses Ctrl-C at the question gets
+// the terminal back as it was: signals wait, and take effect after that.
+class Silence {
+ public:
+  Silence() {
+    ::sigemptyset(&waiting_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&waiting_, number);
+    ::sigprocmask(SIG_BLOCK, &waiting_, &mask_);
+    ::tcgetattr(STDIN_FILENO, &before_);
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  ~Silence() {
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    std::cerr << "\n";
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  // False: a signal came first.
+  [[nodiscard]] bool wait_for_line() const {
+    const Fd signals(::signalfd(-1, &waiting_, SFD_CLOEXEC));
+    pollfd polled[2] = {{STDIN_FILENO, POLLIN, 0}, {signals.get(), POLLIN, 0}};
+    while (::poll(polled, 2, -1) < 0 && errno == EINTR) {
+    }
+    return polled[1].revents == 0;
+  }
+
+ private:
+  sigset_t waiting_{}, mask_{};
+  termios before_{};
+};
+
 std::string read_password(const Words& words) {
   std::string password;
   if (words.password_stdin || ::isatty(STDIN_FILENO) == 0) {
@@ -83,22 +122,19 @@ std::string read_password(const Words& words) {
     return password;
   }
   std::cerr << "Password: " << std::flush;
-  termios before{};
-  ::tcgetattr(STDIN_FILENO, &before);
-  termios silent = before;
-  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
-  std::getline(std::cin, password);
-  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-  std::cerr << "\n";
+  const Silence silence;
+  if (silence.wait_for_line()) std::getline(std::cin, password);
   return password;
 }
 
 void login(const Words& words) {
   image::RegistryOptions options = options_for(words, words.registry);
   options.credentials = image::Credentials{words.user, read_password(words), {}};
+  if (options.credentials->password.empty())
+    throw Error(Failure::usage, "no password was given for {} at {}", words.user, words.registry);
   const auto reference = image::parse_reference(words.registry + "/login-check");
-  image::Registry(reference, image::Registry::Access::pull, options).check_access();
+  within(fmt::format("cannot log in to {}", words.registry),
+         [&] { image::Registry(reference, image::Registry::Access::pull, options).check_access(); });
   const image::CredentialFiles files;
   files.remember(words.registry, *options.credentials);
   note("{} knows you as {} (kept in {})", words.registry, words.user, files.own().string());

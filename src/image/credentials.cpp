@@ -23,11 +23,17 @@ formats::Value read_document(const fs::path& path) {
   return formats::parse_json(read_file(path, largest_file), path.string());
 }
 
+// The registry whose credentials go by another name: docker and its helpers keep them under this address,
+// podman, skopeo and we under "docker.io".
+constexpr std::string_view docker_hub = "docker.io";
+constexpr const char* docker_hub_in_docker = "https://index.docker.io/v1/";
+
 // Docker writes "https://index.docker.io/v1/" for some, and the bare host for others.
 bool is_for(std::string_view key, std::string_view registry) {
   for (const std::string_view scheme : {"https://", "http://"})
     if (key.starts_with(scheme)) key.remove_prefix(scheme.size());
-  return key.substr(0, key.find('/')) == registry &&
+  const auto host = key.substr(0, key.find('/'));
+  return (host == registry || (registry == docker_hub && host == "index.docker.io")) &&
          (key.find('/') == std::string_view::npos || key.substr(key.find('/')).starts_with("/v"));
 }
 
@@ -49,7 +55,7 @@ std::optional<Credentials> of_entry(const formats::Value& entry) {
 }
 
 std::optional<Credentials> from_helper(const std::string& helper, std::string_view registry) {
-  const std::string host(registry);
+  const std::string host(registry == docker_hub ? docker_hub_in_docker : registry);
   Command command;
   command.arguments = {"docker-credential-" + helper, "get"};
   const Outcome outcome = run(command, {.input = host, .timeout = std::chrono::seconds(30)});

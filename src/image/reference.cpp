@@ -73,6 +73,7 @@ Reference parse_reference(std::string_view text) {
   };
   Reference found;
   std::string_view rest = text;
+  if (text.find("://") != std::string_view::npos) throw wrong("no http:// or https:// belongs in front");
   if (const auto at = rest.find('@'); at != std::string_view::npos) {
     found.digest = rest.substr(at + 1);
     if (!formats::is_digest(found.digest)) throw wrong("what follows the @ is no digest");

@@ -32,10 +32,14 @@ constexpr const char* manifest_types =
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json";
 
+// What is not a blob, which goes to a file, is a document.
+net::HttpClient::Options client_options(const RegistryOptions& options) {
+  return {.ca_file = options.ca_file, .largest_body = largest_manifest};
+}
+
 bool speaks_tls(const std::string& host, const RegistryOptions& options) {
   try {
-    static_cast<void>(
-        net::HttpClient("https://" + host, {.ca_file = options.ca_file}).perform({.path = "/v2/"}));
+    static_cast<void>(net::HttpClient("https://" + host, client_options(options)).perform({.path = "/v2/"}));
     return true;
   } catch (const net::Unreachable&) {
     return false;
@@ -120,7 +124,7 @@ Registry::Registry(const Reference& reference, Access access, RegistryOptions op
     : parts_(new Parts{reference,
                        access,
                        options,
-                       net::HttpClient(address_of(reference.registry, options), {.ca_file = options.ca_file}),
+                       net::HttpClient(address_of(reference.registry, options), client_options(options)),
                        {}}) {}
 Registry::Registry(Registry&&) noexcept = default;
 Registry::~Registry() = default;
@@ -167,7 +171,7 @@ net::Answer Registry::Parts::follow(net::Call call, net::Answer answer) {
     const bool home = origin_of(to) == client.url();
     if (home && !authorization.empty()) call.headers.emplace_back("Authorization", authorization);
     origin = origin_of(to);
-    net::HttpClient other(origin, {.ca_file = options.ca_file});
+    net::HttpClient other(origin, client_options(options));
     answer = other.perform(call);
     if (home && !authorization.empty()) call.headers.pop_back();
   }
@@ -188,11 +192,13 @@ void Registry::Parts::authorize(const net::Answer& refusal) {
 
 std::string Registry::Parts::token_for(const Challenge& challenge) {
   const auto realm = net::parse_address(challenge.realm);
-  if (client.url().starts_with("https:") && !realm.tls)
+  const bool through_tls = client.url().starts_with("https:");
+  const bool stays_here = net::is_loopback(realm.host) || options.plain_http || !options.credentials;
+  if (!realm.tls && (through_tls || !stays_here))
     throw Error("it wants credentials sent in the clear to {}, which is refused", printable(challenge.realm));
   const std::string scope = fmt::format("repository:{}:{}", reference.full_repository(),
                                         access == Access::push ? "pull,push" : "pull");
-  net::HttpClient other(origin_of(realm), {.ca_file = options.ca_file});
+  net::HttpClient other(origin_of(realm), client_options(options));
   net::Call call;
   std::string form;
   if (options.credentials && !options.credentials->identity_token.empty()) {
@@ -237,7 +243,6 @@ Manifest Registry::manifest(const std::string& object) {
   call.headers = {{"Accept", manifest_types}};
   auto answer = parts_->ask(call);
   if (!answer.ok()) throw parts_->refused(answer, "manifest " + object);
-  if (answer.body.size() > largest_manifest) throw Error("manifest {}: it is larger than 4 MiB", object);
   Manifest found{std::move(answer.body), answer.header("content-type"), {}};
   found.digest = formats::digest_of(found.bytes);
   if (formats::is_digest(object) && found.digest != object)
@@ -312,7 +317,7 @@ std::pair<std::string, std::string> Registry::Parts::begin_upload() {
 void Registry::upload(const std::string& digest, std::uint64_t size, int fd, const BytesMoved& moved) {
   auto [origin, path] = parts_->begin_upload();
   const bool home = origin == parts_->client.url();
-  net::HttpClient other(origin, {.ca_file = parts_->options.ca_file});
+  net::HttpClient other(origin, client_options(parts_->options));
   const auto send = [&](net::Call call) {
     return home ? parts_->ask_once(std::move(call)) : other.perform(call);
   };

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -33,9 +34,11 @@ class FrameStream {
 };
 
 // Opens ws://, wss://, http:// or https://HOST[:PORT]/PATH with the token; an Error that says what to mend if
-// that does not work. Certificates are checked against `ca_file`, or the system's authorities if it is empty.
+// that does not work, or `stop` comes first. Certificates are checked against `ca_file`, or the system's
+// authorities if it is empty.
 [[nodiscard]] std::unique_ptr<FrameStream> connect_websocket(const std::string& url, const std::string& token,
-                                                             const std::string& ca_file = {});
+                                                             const std::string& ca_file = {},
+                                                             const std::stop_token& stop = {});
 
 // Each frame after its length as u32, little-endian. Takes the descriptors over.
 [[nodiscard]] std::unique_ptr<FrameStream> stdio_frames(int in, int out);

@@ -35,6 +35,8 @@ void start_curl() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
+constexpr std::size_t largest_head = std::size_t{256} << 10;
+
 // One call under way: what curl's callbacks need.
 struct Transfer {
   const Call& call;
@@ -42,7 +44,8 @@ struct Transfer {
   CURL* handle = nullptr;
   Answer answer = {};
   std::string_view rest = {};  // of the body, still to be sent
-  bool head_ended = false;     // of the answer, with its empty line
+  std::size_t head = 0;        // bytes of the answer's, so far
+  bool head_ended = false;     // with its empty line
   bool body_began = false;     // in the sink
   std::exception_ptr problem = {};
 
@@ -80,6 +83,9 @@ std::size_t take_header(char* bytes, std::size_t one, std::size_t count, void* d
   auto& transfer = *static_cast<Transfer*>(data);
   return transfer.guarded(one * count, [&] {
     const std::string_view line(bytes, one * count);
+    if ((transfer.head += line.size()) > largest_head)  // curl has no limit but for each line
+      throw Error("the answer to {} {} makes no sense: its head has no end", transfer.call.method,
+                  transfer.call.path);
     if (line.starts_with("HTTP/")) transfer.answer.headers.clear();  // after "100 Continue"
     transfer.head_ended = trim(line).empty();
     const auto colon = line.find(':');

@@ -49,7 +49,8 @@ asio::ssl::context tls_context(const std::string& ca_file) {
 
 class WebSocketFrames final : public FrameStream {
  public:
-  WebSocketFrames(const std::string& url, const std::string& token, const std::string& ca_file)
+  WebSocketFrames(const std::string& url, const std::string& token, const std::string& ca_file,
+                  const std::stop_token& stop)
       : address_(parse_address(url)),
         token_(token),
         tls_(tls_context(ca_file)),
@@ -58,7 +59,11 @@ class WebSocketFrames final : public FrameStream {
         readable_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     auto opened = asio::co_spawn(io_, open_or_say_why(), asio::use_future);
     thread_ = std::thread([this] { io_.run(); });
-    if (const auto problem = opened.get(); !problem.empty()) {
+    bool is_open = false;
+    while (!(is_open = opened.wait_for(100ms) == std::future_status::ready) && !stop.stop_requested()) {
+    }
+    const auto problem = is_open ? opened.get() : "we are to end before it answers";
+    if (!problem.empty()) {
       io_.stop();
       thread_.join();
       throw Error("cannot reach the hub at {}: {}", url, problem);
@@ -242,8 +247,8 @@ class WebSocketFrames final : public FrameStream {
 }  // namespace
 
 std::unique_ptr<FrameStream> connect_websocket(const std::string& url, const std::string& token,
-                                               const std::string& ca_file) {
-  return std::make_unique<WebSocketFrames>(url, token, ca_file);
+                                               const std::string& ca_file, const std::stop_token& stop) {
+  return std::make_unique<WebSocketFrames>(url, token, ca_file, stop);
 }
 
 }  // namespace longship::net

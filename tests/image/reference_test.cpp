@@ -29,11 +29,11 @@ TEST(ReferenceTest, DigestDecides) {
 }
 
 TEST(ReferenceTest, WhatIsNoneIsRefusedWithTheForm) {
-  for (const auto* text :
-       {"", "name", "team/name", "host:5000/", "host:5000/A", "host:5000/a//b",
-        "host:5000/a:", "host:5000/a:.x", "host:5000/a@sha256:12", "host:5000/../x", "ho st:1/a",
-        "host:5000/a:"
-        "b c"}) {
+  for (const auto* text : {"", "name", "team/name", "host:5000/", "host:5000/A", "host:5000/a//b",
+                           "host:5000/a:", "host:5000/a:.x", "host:5000/a@sha256:12", "host:5000/../x",
+                           "ho st:1/a", "https://host/a",
+                           "host:5000/a:"
+                           "b c"}) {
     try {
       static_cast<void>(parse_reference(text));
       ADD_FAILURE() << text;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "image/credentials.h"
@@ -67,6 +69,32 @@ TEST_F(CredentialsTest, OurOwnComesFirstAndIsKeptPrivate) {
   EXPECT_FALSE(files.forget("host"));
   EXPECT_EQ(files.find("host")->user, "a");
   EXPECT_EQ(files.find("second")->user, "x");
+}
+
+TEST_F(CredentialsTest, DockersOwnRegistryIsKnownByBothItsNames) {
+  write(".docker/config.json", R"({"auths": {"https://index.docker.io/v1/": {"auth": "YTpi"}}})");
+  const CredentialFiles files(environment);
+  EXPECT_EQ(files.find("docker.io")->user, "a");
+  files.remember("docker.io", {"ours", "secret", {}});
+  EXPECT_EQ(files.find("docker.io")->user, "ours");
+  EXPECT_TRUE(files.forget("docker.io"));
+  EXPECT_EQ(files.find("docker.io")->user, "a");
+}
+
+TEST_F(CredentialsTest, AHelperIsAskedForDockersOwnRegistryByTheNameThatDockerGaveIt) {
+  write("bin/docker-credential-shelf",
+        "#!/bin/sh\nread -r asked\n"
+        "printf '{\"Username\": \"%s\", \"Secret\": \"s\"}' \"$asked\"\n");
+  std::filesystem::permissions(home.path() / "bin/docker-credential-shelf", std::filesystem::perms(0700));
+  write(".docker/config.json", R"({"credsStore": "shelf"})");
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", ((home.path() / "bin").string() + ":" + before).c_str(), 1);
+  const auto hub = CredentialFiles(environment).find("docker.io");
+  const auto other = CredentialFiles(environment).find("host:5000");
+  ::setenv("PATH", before.c_str(), 1);
+  ASSERT_TRUE(hub && other);
+  EXPECT_EQ(hub->user, "https://index.docker.io/v1/");
+  EXPECT_EQ(other->user, "host:5000");
 }
 
 TEST_F(CredentialsTest, ADamagedFileIsNamed) {

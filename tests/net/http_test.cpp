@@ -70,6 +70,16 @@ TEST(HttpTest, TheAnswerHasStatusHeadersAndBody) {
   EXPECT_NE(server.asked.find("Authorization: Bearer secret\r\n"), std::string::npos);
 }
 
+TEST(HttpTest, AHeadWithoutAnEndIsAnError) {
+  std::string head = "HTTP/1.1 200 OK\r\n";
+  for (int i = 0; head.size() < (std::size_t{300} << 10); ++i)
+    head += "X-" + std::to_string(i) + ": " + std::string(1000, 'x') + "\r\n";
+  OneAnswer server(head);
+  HttpClient client(server.url(), {});
+  EXPECT_EQ(message_of([&] { client.perform({.path = "/x"}); }),
+            "the answer to GET /x makes no sense: its head has no end");
+}
+
 TEST(HttpTest, ABodyIsSent) {
   OneAnswer server("HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 5);
   HttpClient client(server.url(), {});
@@ -144,6 +154,22 @@ TEST(HttpTest, NobodyThereIsConnectionRefused) {
 TEST(WebSocketTest, NobodyThereIsSaid) {
   EXPECT_EQ(message_of([] { static_cast<void>(connect_websocket("ws://127.0.0.1:1/v1/agent", "t")); }),
             "cannot reach the hub at ws://127.0.0.1:1/v1/agent: Connection refused");
+}
+
+TEST(WebSocketTest, WhoIsToEndDoesNotWaitForAHubThatSaysNothing) {
+  const Fd silent(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(silent.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(silent.get(), 1), 0);
+  ::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const auto url = "ws://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/v1/agent";
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(message_of([&] { static_cast<void>(connect_websocket(url, "t", {}, stop.get_token())); }),
+            "cannot reach the hub at " + url + ": we are to end before it answers");
 }
 
 TEST(WebSocketTest, AnAnswerThatIsNoWebSocketIsNamed) {

@@ -5,8 +5,11 @@ import base64
 import http.server
 import json
 import os
+import pty
+import signal
 import subprocess
 import tarfile
+import termios
 import threading
 from pathlib import Path
 
@@ -104,6 +107,21 @@ def test_an_export_does_not_overwrite(longship, made, tmp_path):
     assert done.returncode == 1
     assert "it is there already" in done.stderr
     assert (tmp_path / "x.tar").read_text() == "precious"
+
+
+def test_ctrl_c_at_the_password_gives_the_terminal_back(longship):
+    ours, theirs = pty.openpty()
+    echoes = lambda: termios.tcgetattr(theirs)[3] & termios.ECHO  # noqa: E731
+    process = longship.start("image", "login", "localhost:1", "-u", "ada", stdin=theirs)
+    wait_until(lambda: not echoes(), "the question for the password")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == -signal.SIGINT
+    assert echoes()
+    process = longship.start("image", "login", "localhost:1", "-u", "ada", stdin=theirs)
+    wait_until(lambda: not echoes(), "the question for the password")
+    os.write(ours, b"secret\n")
+    _, errors = process.communicate(timeout=30)
+    assert "cannot log in to localhost:1: connection refused" in errors and echoes()
 
 
 def test_password_and_tls(longship, made):

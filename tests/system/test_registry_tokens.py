@@ -74,6 +74,22 @@ def test_a_password_is_not_sent_in_the_clear_by_who_came_through_tls(longship, m
         assert not tokens.asked
 
 
+def test_a_registry_on_this_machine_cannot_have_a_password_sent_elsewhere_in_the_clear(longship, watched):
+    origin = watched()
+    with_tokens(origin, "http://192.0.2.1/token", ["t1"], small_image())
+    log_in_as_docker_does(longship, origin.host, auth=base64.b64encode(b"ada:secret").decode())
+    done = longship("image", "pull", f"{origin.host}/small:v1", "-t", "back")
+    assert done.returncode == 1
+    assert "it wants credentials sent in the clear to http://192.0.2.1/token, which is refused" in done.stderr
+
+
+def test_a_manifest_that_has_no_end_is_refused(longship, watched):
+    origin = watched()
+    origin.answer = lambda path, shown: (200, {}, b" " * (5 << 20))
+    done = longship("image", "pull", f"{origin.host}/small:v1", "-t", "back")
+    assert done.returncode == 1 and "is larger than expected" in done.stderr
+
+
 class Watched(http.server.BaseHTTPRequestHandler):
     """A server that keeps what it was shown; `server.answer` gives status, headers and content."""
 
