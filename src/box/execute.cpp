@@ -70,11 +70,12 @@ void execute(const std::vector<std::string>& arguments, const Environment& envir
   const int number = arguments.empty() || arguments[0].empty()
                          ? ENOENT
                          : try_all(arguments, environment, pointers(assignments).data());
-  const std::string name = arguments.empty() ? "" : arguments[0];
+  const std::string name = arguments.empty() || arguments[0].empty() ? "\"\"" : printable(arguments[0]);
+  const bool in_box = environment.contains("LONGSHIP_IN_BOX");  // launch starts ranks without one, too
   if (number == ENOENT && name.find('/') == std::string::npos)
-    complain(fmt::format("there is no program {} in the box's PATH", printable(name)));
+    complain(fmt::format("there is no program {} in {}", name, in_box ? "the box's PATH" : "PATH"));
   else
-    complain(Error::from_errno(number, "cannot run {} in the box", printable(name)).what());
+    complain(Error::from_errno(number, "cannot run {}{}", name, in_box ? " in the box" : "").what());
   ::_exit(number == ENOENT ? 127 : 126);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all commands share: the printing of errors, exit codes.
 #include <algorithm>
-#include <new>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -20,6 +22,9 @@ std::string_view word_for_command(const Command& command, const std::vector<std:
     if (!word.starts_with('-') && std::find(chosen.begin(), chosen.end(), word) == chosen.end()) return word;
   return {};
 }
+
+// Whoever read our output has seen enough, as head does: no error to tell anybody.
+struct NobodyReads {};
 
 int explain(const WrongWords& wrong, const std::vector<std::string>& words) {
   const Command& command = wrong.command();
@@ -42,6 +47,15 @@ void run(const Meaning& meaning) {
     command.action();
 }
 
+// What was printed has to have arrived: a script that writes to a full disk must not take half of it for all.
+void finish_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  if (errno == EPIPE) throw NobodyReads();
+  throw errno == 0 ? Error("not all of the output could be written")
+                   : Error::from_errno(errno, "not all of the output could be written");
+}
+
 }  // namespace
 
 int run_app(Command& app, Context& context, int count, char** typed) {
@@ -49,16 +63,17 @@ int run_app(Command& app, Context& context, int count, char** typed) {
   const std::vector<std::string> words(typed + 1, typed + count);
   try {
     if (const auto meaning = parse(app, words)) run(*meaning);
+    finish_output();
     return context.exit_code;
+  } catch (const NobodyReads&) {
+    return 128 + SIGPIPE;
   } catch (const WrongWords& wrong) {
     return explain(wrong, words);
   } catch (const Error& error) {
     complain(error.what());
     return static_cast<int>(error.failure());
-  } catch (const std::bad_alloc&) {
-    complain("out of memory");
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(Error::of(error).what());
   }
   return static_cast<int>(Failure::failed);
 }

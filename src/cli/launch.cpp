@@ -182,7 +182,9 @@ void run(Options& options, Context& context) {
   const auto allocation = launch::current_allocation(current_environment());
   const auto plan = plan_of(options, allocation);
   launch::Interruptions interruptions;
-  launch::Screen screen({.prefix = !options.no_prefix, .colour = terminal(1).colour});
+  launch::Screen screen({.prefix = !options.no_prefix,
+                         .colour = terminal(context.json ? 2 : 1).colour,
+                         .all_to_stderr = context.json});
   launch::Surroundings surroundings{interruptions, screen, nullptr};
   const std::vector<std::string> helper = {node_program(), "launch", "--node-helper"};
   const auto result = options.mpi ? launch::run_mpi(plan, mpi_of(options), helper, screen, surroundings)

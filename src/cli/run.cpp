@@ -37,11 +37,6 @@ fs::path runs_directory(const Words& words) {
   return (fs::is_directory(file) ? file : file.parent_path()) / "runs";
 }
 
-std::string from_here(const fs::path& path) {
-  const fs::path near = path.lexically_relative(fs::current_path());
-  return near.empty() || near.native().starts_with("..") ? path.string() : near.string();
-}
-
 pilot::Installation installation() {
   return {in_the_box(), {node_program().string(), "launch", "--node-helper"}};
 }
@@ -102,7 +97,8 @@ void run(const Words& words, Context& context) {
        counted(ground.nodes, "node"), job.image.empty() ? ", without an image" : ", in " + job.image);
   LiveLine live;
   launch::Screen screen({.prefix = !words.no_prefix,
-                         .colour = terminal(STDOUT_FILENO).colour,
+                         .colour = terminal(context.json ? STDERR_FILENO : STDOUT_FILENO).colour,
+                         .all_to_stderr = context.json,
                          .before = [&] { live.clear(); },
                          .after = [&] { live.redraw(); }});
   pilot::Watcher watcher{interruptions, screen, [&](const record::LiveMetrics& metrics) {

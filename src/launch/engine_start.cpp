@@ -97,8 +97,10 @@ EngineBox box_here(const Start& start) {
   EngineBox box;
   box.spec = start.box.spec;
   for (const auto& bind : box::launcher_directories(environment)) box.spec.binds.push_back(bind);
-  std::erase_if(box.spec.binds, [](const auto& bind) { return bind.optional && !fs::exists(bind.from); });
-  box.home = fs::exists(caller.home) ? caller.home : "";
+  std::error_code hidden;  // what one may not see is not there
+  std::erase_if(box.spec.binds,
+                [&](const auto& bind) { return bind.optional && !fs::exists(bind.from, hidden); });
+  box.home = fs::exists(caller.home, hidden) ? caller.home : "";
   box.directory = caller.working_directory.empty() ? "/" : caller.working_directory;
   box.is_root = caller.user == 0;
   box.terminal = ::isatty(0) == 1 && ::isatty(1) == 1;

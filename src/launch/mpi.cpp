@@ -85,8 +85,9 @@ std::vector<std::string> box_around(const Plan& plan, const std::vector<std::str
   const auto bind = [&](const fs::path& from, const fs::path& to, bool read_only) {
     add(words, "--bind", from.string() + ":" + to.string() + (read_only ? ":ro" : ""));
   };
+  std::error_code hidden;  // what one may not see is not there
   for (const auto& one : spec.binds)
-    if (!one.optional || fs::exists(one.from)) bind(one.from, one.to, one.read_only);
+    if (!one.optional || fs::exists(one.from, hidden)) bind(one.from, one.to, one.read_only);
   bind(fs::path(helper.at(0)).parent_path(), helper_in_the_box, true);
   for (const auto& [name, value] : plan.box->environment) add(words, "--env", name + "=" + value);
   if (!spec.home) words.emplace_back("--no-home");
@@ -147,15 +148,13 @@ Result run_on_this_machine(const Plan& plan, const std::string& wanted,
 // Without an image only the program itself can tell: by the library it is linked with.
 std::string family_of_program(const std::string& name) {
   try {
-    fs::path path = name;
-    if (name.find('/') == std::string::npos)
-      for (const auto directory : split(current_environment()["PATH"], ':'))
-        if (path = fs::path(directory) / name; fs::exists(path)) break;
-    const auto content = read_file(path, 256u << 20);
+    const auto path = find_program(name);
+    if (!path) return {};  // a name that only the ranks' shell will understand
+    const auto content = read_file(*path, 256u << 20);
     const auto has = [&](const char* library) { return content.find(library) != std::string::npos; };
     if (has("libmpi.so.40") || has("libmpi.so.20")) return "openmpi";
     if (has("libmpich.so.12") || has("libmpi.so.12")) return "mpich";
-  } catch (const Error&) {  // a name that only the ranks' shell will understand
+  } catch (const Error&) {  // it may be run and not read
   }
   return {};
 }

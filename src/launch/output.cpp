@@ -19,6 +19,12 @@ namespace {
 constexpr std::array<std::string_view, 6> colours = {"\x1b[36m", "\x1b[33m", "\x1b[35m",
                                                      "\x1b[32m", "\x1b[34m", "\x1b[31m"};
 
+// A full disk, mostly. Whoever reads a pipe and closes it, as head does, has seen enough.
+void tell_of_lost_output(int number) {
+  if (number != EPIPE)
+    warn("{}", Error::from_errno(number, "what the ranks write to stdout is lost from here on").what());
+}
+
 }  // namespace
 
 void Outlet::add(std::string_view bytes) {
@@ -34,12 +40,18 @@ void Outlet::write_some() {
   } else if (errno != EAGAIN && errno != EINTR) {
     closed_ = true;
     written_ = pending_.size();
+    if (lost_) lost_(errno);
   }
   if (waiting()) return;
   pending_.clear();
   written_ = 0;
   if (after_) after_();
 }
+
+Screen::Screen(const Options& options)
+    : options_(options),
+      out_(1, options.before, options.after, tell_of_lost_output),
+      err_(2, options.before, options.after) {}
 
 void Screen::name_node(int first_rank, int ranks, const std::string& node) {
   for (int rank = first_rank; rank < first_rank + ranks; ++rank) nodes_[rank] = node;
@@ -59,7 +71,7 @@ void Screen::finish() {
 }
 
 void Screen::show(int rank, Stream stream, std::string_view line) {
-  auto& outlet = stream == Stream::out ? out_ : err_;
+  auto& outlet = stream == Stream::out && !options_.all_to_stderr ? out_ : err_;
   if (!options_.prefix) return outlet.add(line);
   outlet.add(label(rank));
   outlet.add(after_returns(line));

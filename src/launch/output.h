@@ -23,8 +23,10 @@ class Outlet {
  public:
   using Hook = std::function<void()>;
   // `before` and `after` are called around what is written, `after` only when nothing waits any more.
-  explicit Outlet(int fd, Hook before = nullptr, Hook after = nullptr)
-      : fd_(fd), before_(std::move(before)), after_(std::move(after)) {}
+  // `lost`, with errno, when nothing can be written any more.
+  explicit Outlet(int fd, Hook before = nullptr, Hook after = nullptr,
+                  std::function<void(int)> lost = nullptr)
+      : fd_(fd), before_(std::move(before)), after_(std::move(after)), lost_(std::move(lost)) {}
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool waiting() const { return written_ < pending_.size(); }
   [[nodiscard]] bool full() const { return pending_.size() > limit; }
@@ -37,6 +39,7 @@ class Outlet {
   static constexpr std::size_t limit = 256u << 10;
   int fd_;
   Hook before_, after_;
+  std::function<void(int)> lost_;
   bool closed_ = false;
   std::string pending_;
   std::size_t written_ = 0;  // of pending_, which is emptied only when all of it is
@@ -56,10 +59,10 @@ class Screen final : public Sink {
   struct Options {
     bool prefix = true;
     bool colour = false;                                      // one per rank; only on a terminal
+    bool all_to_stderr = false;                               // stdout is for the results, as JSON
     std::function<void()> before = nullptr, after = nullptr;  // a progress line steps aside and comes back
   };
-  explicit Screen(const Options& options)
-      : options_(options), out_(1, options.before, options.after), err_(2, options.before, options.after) {}
+  explicit Screen(const Options& options);
   void name_node(int first_rank, int ranks, const std::string& node);  // "[node1 3] " instead of "[3] "
 
   void take(int rank, Stream stream, std::string_view bytes) override;

@@ -240,17 +240,23 @@ TEST(NestedBoxTest, ABoxFitsIntoABox) {
 }
 
 TEST(ExecuteTest, AProgramThatIsNotThereIs127) {
-  const auto said = in_child([] { execute({"no-such-program"}, path); });
+  Environment boxed = path;
+  boxed["LONGSHIP_IN_BOX"] = "1";
+  const auto said = in_child([&] { execute({"no-such-program"}, boxed); });
   EXPECT_EQ(said.code, 127);
   EXPECT_EQ(said.text, "longship: error: there is no program no-such-program in the box's PATH\n");
   EXPECT_EQ(in_child([] { execute({"/no/such"}, path); }).code, 127);
   EXPECT_EQ(in_child([] { execute({}, path); }).code, 127);
+  EXPECT_EQ(in_child([] { execute({""}, path); }).text,
+            "longship: error: there is no program \"\" in PATH\n");
+  EXPECT_EQ(in_child([] { execute({"no-such-program"}, path); }).text,
+            "longship: error: there is no program no-such-program in PATH\n");
 }
 
 TEST(ExecuteTest, AProgramThatMayNotRunIs126) {
   const auto said = in_child([] { execute({"/etc/passwd"}, path); });
   EXPECT_EQ(said.code, 126);
-  EXPECT_EQ(said.text, "longship: error: cannot run /etc/passwd in the box: Permission denied\n");
+  EXPECT_EQ(said.text, "longship: error: cannot run /etc/passwd: Permission denied\n");
   EXPECT_EQ(in_child([] { execute({"/etc"}, path); }).code, 126);
 }
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -53,6 +54,19 @@ def test_wrong_use_exits_with_2_and_says_why(words, said):
 
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
     assert longship("report", str(tmp_path), "--timeline", "/proc/nowhere").returncode == 1
+
+
+def test_output_that_did_not_arrive_is_an_error_unless_nobody_reads_on():
+    with open("/dev/full", "w") as full:
+        lost = subprocess.run([LONGSHIP, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert lost.returncode == 1
+    assert "not all of the output could be written: No space left on device" in lost.stderr
+    read, write = os.pipe()
+    os.close(read)
+    unread = subprocess.run([LONGSHIP, "doctor"], stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(write)
+    assert unread.returncode in (-signal.SIGPIPE, 128 + signal.SIGPIPE)
+    assert unread.stderr == ""
 
 
 def offered(script, *words):

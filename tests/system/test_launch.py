@@ -87,6 +87,22 @@ def test_first_failure_stops_the_rest_and_is_told(longship):
     assert result.stderr.count("out of luck") == 2  # as it came, and in the message
 
 
+def test_with_json_only_the_result_is_on_stdout(longship):
+    result = longship("launch", "--json", "-n", 2, "sh", "-c", "echo a line of $RANK")
+    assert json.loads(result.stdout) == {"exit_code": 0}
+    assert sorted(result.stderr.splitlines()) == ["[0] a line of 0", "[1] a line of 1"]
+
+
+def test_output_that_a_full_disk_does_not_take_is_told_once_and_the_ranks_go_on(longship, tmp_path):
+    with open("/dev/full", "w") as full:
+        process = longship.start("launch", "-n", 2, "sh", "-c", f"echo a; echo b; echo $RANK > {tmp_path}/$RANK",
+                                 stdout=full)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert errors.count("is lost from here on: No space left on device") == 1
+    assert (tmp_path / "1").read_text() == "1\n"
+
+
 def test_failure_as_json(longship):
     result = longship("launch", "--json", "-n", 2, "sh", "-c", "test $RANK = 0 || exit 5; exec sleep 600")
     assert result.returncode == 5
@@ -105,7 +121,7 @@ def test_killed_rank(longship):
 def test_command_that_is_not_there(longship):
     result = longship("launch", "-n", 2, "no-such-command")
     assert result.returncode == 127
-    assert "no-such-command" in result.stderr
+    assert "there is no program no-such-command in PATH" in result.stderr  # no box was asked for
 
 
 @pytest.mark.parametrize("words, code, said", [
@@ -115,6 +131,7 @@ def test_command_that_is_not_there(longship):
     (["-n", "2", "--frobnicate", "true"], 2, "--frobnicate"),
     (["-n", "2", "--per-node", "2", "true"], 2, "excludes"),
     (["-n", "2", "--nodes", "2", "true"], 3, "outside of an allocation"),
+    (["-n", "2", "--output", "/proc/version/x", "true"], 1, "/proc/version/x: Not a directory"),
     (["-n", "2", "--image", "no-such-image", "true"], 1, "no-such-image"),
     (["-n", "2", "--image", "./no-such-directory", "true"], 1, "no-such-directory"),
     (["-n", "2", "--image", "/", "--bind", ":x", "true"], 2, "--bind"),
@@ -214,6 +231,28 @@ def _peak(pid):
         return int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{pid}/status").read())[1]) << 10
     except (OSError, TypeError):
         return None
+
+
+def test_a_terminals_errors_have_colours_unless_they_are_not_wanted(longship):
+    def said(**variables):
+        ours, theirs = pty.openpty()
+        process = longship.start("launch", "-n", 1, stderr=theirs, env=longship.environment | variables)
+        os.close(theirs)
+        process.wait(timeout=30)
+        text = os.read(ours, 1000)
+        os.close(ours)
+        return text
+
+    assert b"\x1b" not in said()  # NO_COLOR is set
+    longship.environment.pop("NO_COLOR")
+    assert b"\x1b" not in said(TERM="dumb")
+    assert said(TERM="xterm").startswith(b"\x1b[31mlongship: error:\x1b[0m nothing to run")
+
+
+def test_names_in_messages_do_not_steer_the_terminal(longship):
+    wrong = longship("launch", "-n", 1, "--output", "/proc/\x1b[31mred\u009b1m", "true")
+    assert wrong.returncode == 1
+    assert r"/proc/\x1b[31mred\xc2\x9b1m" in wrong.stderr
 
 
 def test_colours_only_on_a_terminal(longship):

@@ -145,6 +145,14 @@ def test_without_mpi_and_without_an_image_it_is_told(longship, tmp_path):
     assert "there is no mpiexec" in done.stderr
 
 
+def test_a_directory_of_path_that_one_may_not_look_into_is_passed_over(longship, as_user, tmp_path):
+    closed = tmp_path / "closed"  # of root's, as /root/bin is
+    closed.mkdir(mode=0o700)
+    longship.environment["PATH"] = str(closed)
+    done = longship("launch", "--mpi", "-n", "2", "true", **as_user)
+    assert done.returncode == 3 and "there is no mpiexec" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_mpi_of_an_image_is_found_by_looking(longship, family):
     longship.environment["LONGSHIP_STORE"] = str(STORE)

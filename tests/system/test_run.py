@@ -35,6 +35,19 @@ def test_outputs_logs_and_result_are_kept(longship, job):
     assert not spools_of(file)
 
 
+def test_with_json_only_the_result_is_on_stdout(longship, job):
+    result = longship("--json", "run", job("echo hello"))
+    assert json.loads(result.stdout)["state"] == "finished"
+    assert "[1] hello" in result.stderr
+
+
+def test_what_a_job_calls_its_outputs_does_not_steer_the_terminal(longship, job):
+    file = job("touch \"$(printf 'a\\033[31m')\"", '[outputs]\nkeep = ["a*"]', ranks=1)
+    result = longship("run", file)
+    assert result.returncode == 0, result.stderr
+    assert r"/a\x1b[31m  0 B" in result.stdout
+
+
 def test_runs_are_numbered(longship, job):
     file = job("true")
     for _ in range(3):
