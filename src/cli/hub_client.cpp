@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "formats/digest.h"
 #include "formats/number.h"
 #include "net/address.h"
 
@@ -42,7 +43,7 @@ Error refused(const net::Call& call, const net::Answer& answer) {
     // no hub of ours: the status has to do
   }
   if (answer.status == 401)
-    return Error("the hub does not accept our token: {}; LONGSHIP_TOKEN holds another one",
+    return Error("the hub does not accept our token: {}; set LONGSHIP_TOKEN to another one",
                  sentence.empty() ? "401" : sentence);
   if (sentence.empty()) return Error("{} {}: the hub answered {}", call.method, call.path, answer.status);
   const bool usage = answer.status == 400 || answer.status == 413;
@@ -80,8 +81,13 @@ HubClient::Chosen HubClient::choose(const std::string& url) {
   }
   // The token of the hub here is for nobody else.
   if (chosen.token.empty() && here && chosen.url == here->url) chosen.token = token_in(directory);
+  (void)net::parse_address(chosen.url);  // what is no address needs no token
   if (chosen.token.empty())
-    throw Error(Failure::usage, "no token for the hub at {}: LONGSHIP_TOKEN holds it", chosen.url);
+    throw Error(
+        Failure::usage,
+        "there is no token for the hub at {}: set LONGSHIP_TOKEN to the one that its owner made for you "
+        "with `longship token add`",
+        chosen.url);
   return chosen;
 }
 
@@ -184,9 +190,20 @@ void HubClient::upload(const std::string& digest, const fs::path& file, Progress
   progress.end();
 }
 
+namespace {
+
+// What was cut off goes on, if it is the same that is fetched: of another job, attempt or hub the rest would
+// be put behind a half that is not its own.
+std::string part_name(const std::string& origin, const fs::path& into) {
+  const auto digest = formats::digest_of(origin + "\n" + into.filename().string());
+  return fmt::format(".{}.part", formats::hex_of(digest).substr(0, 16));
+}
+
+}  // namespace
+
 void HubClient::download(const std::string& path, const fs::path& into, std::uint64_t size, Progress& shown) {
   fs::create_directories(into.parent_path());
-  const fs::path aside = into.string() + ".part";
+  const auto aside = into.parent_path() / part_name(url() + path, into);
   const Fd fd = open_file(aside, O_WRONLY | O_CREAT, 0644);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) throw Error::from_errno(errno, "cannot look at {}", aside.string());

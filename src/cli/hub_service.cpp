@@ -79,13 +79,16 @@ pid_t spawn(const fs::path& log, std::vector<std::string> words) {
   return pid;
 }
 
-std::string last_line(const fs::path& log, std::uintmax_t from) {
-  const auto text = read_file(log).substr(from);
-  const auto lines = split(trim(text), '\n');
-  std::string_view line = lines.back();
+// What it said before it ended; nothing, if its log could not be written.
+Error ended_early(const fs::path& log, std::uint64_t from) {
+  const auto line = last_line_of(log, from);
+  std::string_view words = line;
   constexpr std::string_view mark = "longship: error: ";
-  if (line.starts_with(mark)) line.remove_prefix(mark.size());
-  return printable(line);
+  if (words.starts_with(mark)) words.remove_prefix(mark.size());
+  if (words.empty())
+    return Error("the hub ended before it answered, and {} does not tell why: is its disk full?",
+                 log.string());
+  return Error("{}; all it said is in {}", printable(words), log.string());
 }
 
 }  // namespace
@@ -156,16 +159,14 @@ RunningHub start_in_background(const fs::path& directory, const std::vector<std:
   fs::create_directories(directory);
   ::chmod(directory.c_str(), 0700);
   const auto log = directory / "hub.log";
-  std::error_code problem;
-  const auto begin = fs::exists(log, problem) ? fs::file_size(log) : 0;
+  const auto begin = size_if_there(log);
   std::vector<std::string> command = {small_program().string()};
   command.insert(command.end(), words.begin(), words.end());
   const pid_t pid = spawn(log, std::move(command));
   const auto deadline = SteadyClock::now() + 60s;
   while (SteadyClock::now() < deadline) {
     int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) == pid)
-      throw Error("{}; all it said is in {}", last_line(log, begin), log.string());
+    if (::waitpid(pid, &status, WNOHANG) == pid) throw ended_early(log, begin);
     if (const auto running = answering_hub(directory); running && running->pid == pid) return *running;
     std::this_thread::sleep_for(50ms);
   }

@@ -82,7 +82,7 @@ void show(LiveLine& live, const formats::Value& job) {
                .details = words});
   } else if (!is_over(state)) {
     const auto reason = text_at(job, "reason");
-    live.show({.what = state, .counted = reason, .details = {}});
+    live.show({.what = reason.empty() ? state : state + ":", .counted = reason, .details = {}});
   }
 }
 
@@ -203,11 +203,6 @@ int exit_code_of(const formats::Value& job) {
   if (text_at(job, "state") == "finished") return 0;
   const auto code = number_at(job, "exit_code");
   return code > 0 && code < 256 ? static_cast<int>(code) : static_cast<int>(Failure::failed);
-}
-
-std::string from_here(const fs::path& path) {
-  const fs::path near = path.lexically_relative(fs::current_path());
-  return near.empty() || near.native().starts_with("..") ? path.string() : near.string();
 }
 
 }  // namespace longship::cli

@@ -38,7 +38,4 @@ std::vector<Fetched> fetch_outputs(HubClient& hub, const formats::Value& job,
 // The exit code of a command that stands for the job.
 [[nodiscard]] int exit_code_of(const formats::Value& job);
 
-// Relative to where we are, if that is shorter.
-[[nodiscard]] std::string from_here(const std::filesystem::path& path);
-
 }  // namespace longship::cli

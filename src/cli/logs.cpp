@@ -38,6 +38,9 @@ class Logs {
 
   void show() {
     auto job = hub_.get(job_path(words_.job));
+    if (const auto ranks = number_at(job, "ranks"); !words_.all && words_.rank >= ranks)
+      throw Error(Failure::usage, "--rank {}: {} has {}, counted from 0", words_.rank, words_.job,
+                  counted(ranks, "rank"));
     attempt_ = words_.attempt > 0 ? words_.attempt : number_at(job, "attempt");
     if (attempt_ == 0 && !words_.follow) {
       note("{} has not started: {}", words_.job, text_at(job, "reason"));

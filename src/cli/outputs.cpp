@@ -8,6 +8,7 @@
 #include "formats/units.h"
 #include "hub_client.h"
 #include "hub_wait.h"
+#include "terminal.h"
 
 namespace longship::cli {
 namespace {

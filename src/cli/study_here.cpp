@@ -83,14 +83,6 @@ std::vector<std::string> run_of_command(const sweep::StudyFile& file, const swee
   return words;
 }
 
-std::string last_line(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return {};
-  const auto text = read_file(file);
-  const auto lines = split(trim(text), '\n');
-  return printable(lines.back());
-}
-
 std::optional<formats::Value> result_of(const fs::path& run) {
   std::error_code ignored;
   if (!fs::exists(run / "result.json", ignored)) return {};
@@ -170,6 +162,20 @@ void TrialsHere::stop(study::TrialNumber trial) {
   found->second->process.signal(SIGTERM);
 }
 
+// What a trial left is its own: if it cannot be read, that trial has failed, and not the study.
+sweep::Ended TrialsHere::judged(const Running& running, const Ending& ending) const {
+  try {
+    return judge(running, ending);
+  } catch (const std::exception& error) {
+    const double seconds = std::chrono::duration<double>(Steady::now() - running.begun).count();
+    return {running.trial,
+            sweep::Ending::failed,
+            {},
+            Error::of(error).what(),
+            seconds * (job_ ? job_->needs.nodes : 1)};
+  }
+}
+
 sweep::Ended TrialsHere::judge(const Running& running, const Ending& ending) const {
   const double seconds = std::chrono::duration<double>(Steady::now() - running.begun).count();
   sweep::Ended ended{
@@ -178,7 +184,8 @@ sweep::Ended TrialsHere::judge(const Running& running, const Ending& ending) con
     ended.ending = running.stopped ? sweep::Ending::cancelled : sweep::Ending::failed;
     const auto result = result_of(running.run);
     const auto* reason = result ? result->find("reason") : nullptr;
-    const auto said = last_line(job_ ? running.place / "log" : running.place / "output" / "rank-00000.err");
+    const auto said =
+        printable(last_line_of(job_ ? running.place / "log" : running.place / "output" / "rank-00000.err"));
     ended.reason = reason != nullptr ? reason->text() : said.empty() ? ending.sentence() : said;
     return ended;
   }
@@ -222,7 +229,7 @@ std::vector<sweep::Heard> TrialsHere::listen(std::chrono::milliseconds patience)
           heard.emplace_back(sweep::Progress{running.trial, static_cast<std::int64_t>(metrics->step), value});
     if (running.stopped && Steady::now() - *running.stopped > patience_after_term)
       running.process.signal(SIGKILL);
-    if (ending) heard.emplace_back(judge(running, *ending));
+    if (ending) heard.emplace_back(judged(running, *ending));
     if (ending) places_.give_back(running.where);
     place = ending ? running_.erase(place) : std::next(place);
   }

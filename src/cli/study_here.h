@@ -39,6 +39,7 @@ class TrialsHere final : public sweep::Runner {
  private:
   struct Running;
   [[nodiscard]] std::string parent_directory(const sweep::Start& start) const;  // empty: it has no parent
+  [[nodiscard]] sweep::Ended judged(const Running& running, const Ending& ending) const;
   [[nodiscard]] sweep::Ended judge(const Running& running, const Ending& ending) const;
 
   const sweep::StudyFile& file_;

@@ -199,7 +199,8 @@ void run(const Words& words, Context& context) {
     else
       run_here(open, interruptions);
   } catch (const launch::Interrupted& interrupted) {
-    note("the study can go on: longship study run {}{}", words.study.study, words.submit ? " --submit" : "");
+    note("the study can go on: longship study run {}{}", as_typed(std::vector{words.study.study}),
+         words.submit ? " --submit" : "");
     context.exit_code = interrupted.exit_code();
     return;
   }

@@ -9,7 +9,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 
 #include "base/text.h"
@@ -114,13 +113,7 @@ class LineProgress final : public Progress {
 }  // namespace
 
 Terminal terminal(int fd) {
-  const bool is_terminal = ::isatty(fd) == 1;
-  const char* kind = std::getenv("TERM");
-  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
-  const char* no_colour = std::getenv("NO_COLOR");
-  const bool wants_colour = no_colour == nullptr || *no_colour == '\0';
-  return {
-      .fd = fd, .live = is_terminal && !dumb, .colour = is_terminal && !dumb && wants_colour, .columns = 0};
+  return {.fd = fd, .live = understands_escapes(fd), .colour = wants_colour(fd), .columns = 0};
 }
 
 std::unique_ptr<Progress> make_progress() {
@@ -244,6 +237,11 @@ std::string bar(double share, int cells) {
   const int empty = cells - eighths / 8 - (eighths % 8 != 0 ? 1 : 0);
   drawn.append(static_cast<std::size_t>(empty), ' ');
   return drawn;
+}
+
+std::string from_here(const std::filesystem::path& path) {
+  const auto near = path.lexically_relative(std::filesystem::current_path());
+  return printable((near.empty() || near.native().starts_with("..") ? path : near).native());
 }
 
 std::string fit_lines(std::string_view text, const Terminal& terminal) {

@@ -3,6 +3,7 @@
 // log) a plain line at the beginning, at the end and now and then between; nothing with -q.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -86,6 +87,8 @@ class LiveLine final : public Interruptible {
 [[nodiscard]] std::string progress_words(const LiveLine::State& state, const Terminal& terminal);
 // On a terminal each line is cut to its columns, so that a table stays one; elsewhere nothing is lost.
 [[nodiscard]] std::string fit_lines(std::string_view text, const Terminal& terminal);
+// To show it: relative to where we are, if that leads down from here. A job chose the last part of it.
+[[nodiscard]] std::string from_here(const std::filesystem::path& path);
 // `cells` wide, filled to an eighth of a cell.
 [[nodiscard]] std::string bar(double share, int cells);
 

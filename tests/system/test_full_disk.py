@@ -2,6 +2,7 @@
 """A full disk under the hub, and one under a site's spool, while jobs run. Whoever asks is told so in a sentence; when there
 is room again everything goes on by itself; every job is committed exactly once, and no pilot is left behind."""
 
+import contextlib
 import json
 
 import pytest
@@ -129,6 +130,16 @@ def test_a_hub_that_is_started_on_a_full_disk_says_why_it_cannot(hub, ballast, t
     check_committed_once(hub, running)
     assert (tmp_path / "one.ran").read_text() == "x\n"
     wait_until(lambda: not pilots(tmp_path), "the pilots to leave")
+
+
+def test_up_on_a_full_disk_does_not_end_without_a_word(longship, small_disk):
+    (small_disk / "fill").write_bytes(b"")
+    with open(small_disk / "fill", "wb", buffering=0) as fill, contextlib.suppress(OSError):
+        while True:
+            fill.write(b"x" * 4096)
+    done = longship("up", "--background", "--dir", small_disk / "hub", "--port", 0)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr or "is its disk full?" in done.stderr
 
 
 def test_the_stores_log_does_not_fill_a_small_disk(hub):

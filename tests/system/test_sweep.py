@@ -3,11 +3,13 @@
 counts once."""
 
 import csv
+import http.server
 import io
 import json
 import re
 import shutil
 import signal
+import threading
 import time
 
 import pytest
@@ -100,6 +102,50 @@ def test_a_study_that_is_killed_goes_on_and_counts_each_trial_once(longship, her
     told = shown(longship, study)
     check_each_counts_once(told, 12)
     assert told["counts"]["complete"] == 12
+
+
+def test_what_a_trial_leaves_ends_no_study(longship, here):
+    """The second leaves more than anybody reads."""
+    script = """
+import os, sys
+number = os.environ["LONGSHIP_TRIAL"]
+path = os.environ["LONGSHIP_TRIAL_DIRECTORY"] + "/m.jsonl"
+open(path, "w").write('{"value": 1}\\n')
+if number == "1":
+    os.truncate(path, 300 << 20)
+if number == "2":
+    sys.exit("x" * 100_000 + "\\nwhat it died of")
+"""
+    study = study_file(here, script=script, trials=4, keys='retries = 0')
+    study.write_text(study.read_text().replace('metric = "value"', 'metric = "value", file = "m.jsonl"'))
+    done = longship("study", "run", study)
+    assert done.returncode == 0, done.stderr
+    told = shown(longship, study)
+    assert [trial["state"] for trial in told["trials"]] == ["complete", "failed", "failed", "complete"]
+    reasons = [trial.get("reason", "") for trial in told["trials"]]
+    assert "m.jsonl is larger than" in reasons[1] and "what it died of" in reasons[2], reasons
+
+
+def test_a_hub_does_not_choose_which_files_a_fetched_study_writes(longship, tmp_path):
+    class Lies(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = b'{"logs": {"0": 3, "./../../../precious": 3}}' if self.path.endswith("/journal") else b"new"
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Lies)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    longship.environment |= {"LONGSHIP_HUB": f"http://127.0.0.1:{server.server_port}", "LONGSHIP_TOKEN": "x"}
+    done = longship("study", "fetch", "gan", "--into", tmp_path / "studies")
+    server.shutdown()
+    assert done.returncode == 1
+    assert 'the hub names "./../../../precious" as a log of the study' in done.stderr
+    assert not (tmp_path / "studies").exists() and not (tmp_path / "precious").exists()
 
 
 def test_an_ordinary_user_searches_as_well(longship, here, as_user, tmp_path):

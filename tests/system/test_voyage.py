@@ -68,6 +68,12 @@ def test_a_job_goes_out_and_comes_back(hub, tmp_path):
     assert (tmp_path / "job" / "runs" / "work-1" / "out.txt").read_text() == "done\n"
     assert "hello" in hub.longship("logs", "work-1").stdout
     assert "trouble" in hub.longship("logs", "work-1", "--err").stdout
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "out.txt.part").write_text("of")  # that of another job, which was cut off
+    assert hub.longship("outputs", "work-1", "--into", tmp_path / "again").returncode == 0
+    assert (tmp_path / "again" / "out.txt").read_text() == "done\n"
+    nobody = hub.longship("logs", "-f", "work-1", "--rank", 7)
+    assert nobody.returncode == 2 and "--rank 7: work-1 has 1 rank, counted from 0" in nobody.stderr
     assert "work-1" in hub.longship("jobs").stdout
     assert "finished" in hub.longship("show", "work-1").stdout
 
