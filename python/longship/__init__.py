@@ -6,6 +6,8 @@ use: where it is in its training, for the live line and the report.
 """
 from __future__ import annotations
 
+import operator
+
 from ._library import LongshipError, library
 from . import checkpoint
 
@@ -19,5 +21,16 @@ def progress(step: int, total: int = 0, **values: float) -> None:
     Rank 0's values drive the live line of ``longship run`` and ``longship show``. Cheap, needs no ``init``, and does
     nothing outside of a job.
     """
+    step, total = _count("step", step), _count("total", total)  # outside of a job too: better said on the laptop
     if library.recording:
         library.metrics(step, total, values)
+
+
+def _count(name: str, value: int) -> int:
+    try:
+        number = operator.index(value)  # also numpy's, and tensors of one
+    except TypeError:
+        raise TypeError(f"progress: {name}={value!r}: expected a whole number") from None
+    if not 0 <= number < 1 << 63:
+        raise ValueError(f"progress: {name}={number}: expected a number from 0 on")
+    return number

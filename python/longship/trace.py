@@ -26,6 +26,8 @@ class region(contextlib.ContextDecorator):  # noqa: N801: used as a function
     __slots__ = ("_name", "_activity", "_begin")
 
     def __init__(self, name: str, activity: str = "compute") -> None:
+        if activity not in _ACTIVITIES:
+            raise ValueError(f"region: there is no activity {activity!r}: one of {', '.join(_ACTIVITIES)}")
         self._name = name
         self._activity = activity
         self._begin = 0

@@ -99,6 +99,15 @@ def test_a_step_that_no_name_of_a_file_can_be_made_of_is_refused(tmp_path, step,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("words, variables, said", [
+    ("keep=0", {}, "keep=0: at least one checkpoint has to be kept"),
+    ("keep='x'", {}, "keep='x': expected a number"), ("every='soon'", {}, "every='soon': expected a number"),
+    ("", {"LONGSHIP_CHECKPOINT_EVERY": "soon"}, "LONGSHIP_CHECKPOINT_EVERY=soon: not a number for every")])
+def test_what_cannot_be_kept_or_waited_for_is_refused(words, variables, said):
+    result = python(f"from longship.checkpoint import Checkpoint\nCheckpoint({words})", **variables)
+    assert result.returncode == 1 and result.stderr.strip().endswith("ValueError: " + said), result.stderr
+
+
 def test_numpys_numbers_are_steps_too(tmp_path):
     result = python(SAVE.replace("map(int, sys.argv[2:])", "[__import__('numpy').int64(7)]")
                     .replace('{"n": n,', '{"n": 7,'), tmp_path)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from ranks import BOX_SIDE
 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("LONGSHIP") and k not in ("RANK", "WORLD_SIZE")}
@@ -63,6 +64,21 @@ def test_a_helper_of_the_process_that_trains_leaves_its_log_alone(tmp_path):
            "longship.progress(3, later=3)\n", LONGSHIP_RECORD=str(tmp_path))
     log = (tmp_path / "rank-00000.rec").read_bytes()
     assert b"parent" in log and b"later" in log and b"helper" not in log
+
+
+@pytest.mark.parametrize("call, said", [
+    ("longship.progress('x')", "TypeError: progress: step='x': expected a whole number"),
+    ("longship.progress(1.5, 3)", "TypeError: progress: step=1.5: expected a whole number"),
+    ("longship.progress(-1)", "ValueError: progress: step=-1: expected a number from 0 on"),
+    ("longship.progress(1, 1 << 70)", "ValueError: progress: total=1180591620717411303424: expected a number"),
+    ("longship.trace.region('load', 'io')", "ValueError: region: there is no activity 'io': one of compute, communication"),
+])
+def test_wrong_words_are_told_in_a_sentence_in_a_job_and_on_the_laptop(tmp_path, call, said):
+    for variables in {}, {"LONGSHIP_RECORD": str(tmp_path)}:
+        done = subprocess.run([sys.executable, "-c", f"import longship, longship.trace\n{call}"], env=ENVIRONMENT | variables,
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr.strip().splitlines()[-1].startswith(said), done.stderr
 
 
 def test_outside_of_a_job_the_library_is_not_even_loaded():

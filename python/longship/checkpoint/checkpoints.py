@@ -46,8 +46,8 @@ class Checkpoint:
         background: bool = False,
     ) -> None:
         self._directory = directory or os.environ.get("LONGSHIP_CHECKPOINTS") or None
-        self._keep = int(_number("keep", keep, "LONGSHIP_CHECKPOINT_KEEP") or 3)
-        self._every = _number("every", every, "LONGSHIP_CHECKPOINT_EVERY")
+        self._keep = int(_number("keep", keep, "LONGSHIP_CHECKPOINT_KEEP", 3))
+        self._every = _number("every", every, "LONGSHIP_CHECKPOINT_EVERY", None)
         self._background = background
         if self._keep < 1:
             raise ValueError(f"keep={self._keep}: at least one checkpoint has to be kept")
@@ -211,11 +211,12 @@ def _is_divided(content: Any) -> bool:
     return isinstance(content, dict) and content.get("longship") == files.VERSION
 
 
-def _number(name: str, given: Optional[float], variable: str) -> Optional[float]:
+def _number(name: str, given: Optional[float], variable: str, otherwise: Any) -> Any:
     text = os.environ.get(variable)
-    if given is not None or not text:
-        return given
+    if given is None and not text:
+        return otherwise
     try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{variable}={text}: not a number for {name}") from None
+        return float(text if given is None else given)
+    except (TypeError, ValueError):
+        said = f"{name}={given!r}: expected a number" if given is not None else f"{variable}={text}: not a number for {name}"
+        raise ValueError(said) from None
