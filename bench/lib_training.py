@@ -29,6 +29,15 @@ class Alone:
         pass
 
 
+class Keeping(Alone):
+    """The same in a process that keeps the memory that it frees, as longship.torch lets it."""
+
+    def __init__(self):
+        from longship.torch.freed_memory import keep_freed_memory
+        super().__init__()
+        keep_freed_memory(os.environ)
+
+
 class Horovodlike(Alone):
     """longship.torch and horovod.torch: the same calls."""
 
@@ -84,7 +93,7 @@ class Distributed(Alone):
         return self.torch.nn.parallel.DistributedDataParallel(model)
 
 
-CANDIDATES = {"bound": Alone, "meeting": Meeting, "longship": lambda: Horovodlike("longship.torch"), "recorded": Recorded, "ddp": Distributed,
+CANDIDATES = {"bound": Alone, "keeping": Keeping, "meeting": Meeting, "longship": lambda: Horovodlike("longship.torch"), "recorded": Recorded, "ddp": Distributed,
               "horovod": lambda: Horovodlike("horovod.torch"), "horovod-tuned": lambda: Horovodlike("horovod.torch")}
 
 

@@ -11,6 +11,8 @@ from ._operation import Operation
 
 _ABI_VERSION = 1
 
+INSTEAD_OF_ELASTIC = "ranks cannot come and go; longship.checkpoint lets a job go on with another number of them"
+
 
 class LongshipError(RuntimeError):
     """An operation failed: a rank is lost, ranks do not agree, or the call made no sense."""

@@ -35,14 +35,14 @@ bool Direct::all_posted() {
   return !in_place_ || lane_.all_have(&LaneRank::posted, posted_by_all_, in_place_->post_number());
 }
 
-bool Direct::advance() {
+bool Direct::advance(bool holds_back) {
   if (pieces_.empty()) return true;
   if (!chosen_) {
     chosen_ = true;
     if (in_place_ && !in_place_->possible()) in_place_.reset();
     if (!in_place_) staged_.emplace(lane_, pieces_, op_);
   }
-  return in_place_ ? in_place_->advance() : staged_->advance();
+  return in_place_ ? in_place_->advance(holds_back) : staged_->advance();
 }
 
 bool Direct::found_nan() const {
@@ -50,12 +50,16 @@ bool Direct::found_nan() const {
   return in_place_ ? in_place_->found_nan() : staged_->found_nan();
 }
 
-Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan) {
+Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan, Restraint* restraint) {
   if (pieces.empty()) co_return;
   Direct direct(lane, std::move(pieces), op);
   direct.post();
   while (!direct.all_posted()) co_await pause;
-  while (!direct.advance()) co_await pause;
+  for (bool done = false; !done;) {
+    done = direct.advance(restraint != nullptr && *restraint->holds_back);
+    if (restraint != nullptr) restraint->is_left_to_others = direct.is_left_to_others();
+    if (!done) co_await pause;
+  }
   if (found_nan != nullptr) *found_nan = direct.found_nan();
 }
 

@@ -18,8 +18,10 @@ class Direct {
   // First this; then, once all ranks have done it, advance().
   void post();
   [[nodiscard]] bool all_posted();  // for those who have no other way to know
-  // As far as it goes now; true when all is done.
-  bool advance();
+  // As far as it goes now; true when all is done. A rank that holds back leaves reducing to those that do
+  // not, and does only what nobody else can do for it.
+  bool advance(bool holds_back = false);
+  [[nodiscard]] bool is_left_to_others() const { return in_place_ && in_place_->is_left_to_others(); }
   [[nodiscard]] bool found_nan() const;  // in the result; then
 
  private:

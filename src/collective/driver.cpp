@@ -70,10 +70,12 @@ class Driver::Wait {
   Wait(Driver& driver, Handle handle) : driver_(driver), handle_(handle) {
     driver_.remember_this_thread();
     driver_.awaited_.push_back(handle);
+    driver_.engine_.let_reduce(true);
   }
   ~Wait() {
     driver_.awaited_.erase(std::find(driver_.awaited_.begin(), driver_.awaited_.end(), handle_));
     driver_.engine_.stand_still({});
+    driver_.engine_.let_reduce(!driver_.awaited_.empty());
   }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
@@ -107,8 +109,10 @@ bool Driver::finished(Handle handle) {
   // Whoever has the seat moves it on; it is not worth waiting for.
   const std::unique_lock seat(seat_, std::try_to_lock);
   if (!seat) return false;
+  engine_.let_reduce(true);  // to ask again and again is to wait
   do static_cast<void>(step());
   while (!rest());
+  engine_.let_reduce(!awaited_.empty());
   return engine_.finished(handle);
 }
 
@@ -189,6 +193,7 @@ void Driver::leave(Duration patience) {
   const std::unique_lock seat(seat_);
   if (std::exchange(left_, true)) return;
   engine_.leave();
+  engine_.let_reduce(true);
   const Instant until = now() + std::chrono::duration_cast<Instant::duration>(patience);
   while (!engine_.left() && now() < until) {
     if (step()) continue;
@@ -199,8 +204,8 @@ void Driver::leave(Duration patience) {
 void Driver::background() {
   while (!stop_) {
     std::unique_lock seat(seat_);
-    for (unsigned idle = 0; idle < (engine_.running() && !crowded_ ? background_spins : 1);)
-      idle = step() ? 0 : idle + 1;
+    const bool spins = engine_.running() && !crowded_ && !engine_.holds_back();
+    for (unsigned idle = 0; idle < (spins ? background_spins : 1);) idle = step() ? 0 : idle + 1;
     if (engine_.failed()) return;  // nothing will come any more, and whoever asks is told at once
     if (!rest()) continue;
     background_until_ = wake_up_time();

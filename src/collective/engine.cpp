@@ -24,7 +24,9 @@ Engine::Engine(Transport& transport, Options options, record::Writer* writer)
       writer_(writer),
       post_(transport),
       tuner_(options_.costs, options_.log_tune) {
+  let_reduce(false);
   Circle& world = circles_[0];
+  world.holds_back = &holds_back_;
   world.ranks.resize(static_cast<std::size_t>(transport_.size()));
   std::iota(world.ranks.begin(), world.ranks.end(), 0);
   world.transport = &transport_;
@@ -307,7 +309,10 @@ bool Engine::run(Instant now) {
       moved = true;
       if (failure_) return moved;
     }
-    if (!running_->task->step()) return moved;
+    const bool nothing_moved = running_->task->is_left_to_others();
+    const bool done = running_->task->step();
+    if (nothing_moved && !running_->task->is_left_to_others()) running_->begin = now;
+    if (!done) return moved;
     finish(std::chrono::steady_clock::now());
     moved = true;
   }
@@ -341,6 +346,7 @@ int Engine::changed_set(const Announcement& change, const Decision& decision) {
   made.ranks = change.members;
   made.subset = std::make_unique<Subset>(transport_, change.members);
   made.transport = made.subset.get();
+  made.holds_back = &holds_back_;
   made.nodes = nodes_of(change.members, options_.nodes);
   return number;
 }
@@ -363,7 +369,9 @@ void Engine::finish(Instant now) {
   const auto running = std::move(running_);
   ++answered_;
   const Decision& decision = running->decision;
-  if (agreement_ && decision.bytes > 0)
+  if (running->task->is_left_to_others())
+    running->begin = now;  // it took this rank no time
+  else if (agreement_ && decision.bytes > 0)
     tuner_.measured(decision.way, decision.bytes, circles_.at(decision.set).layout(),
                     std::chrono::duration<double>(now - running->begin).count());
   Result result = running->task->take();

@@ -36,6 +36,7 @@ class Engine {
     Coordinator::Limits limits;
     std::vector<int> nodes;      // by rank; empty: all on one
     Segment* segment = nullptr;  // of this rank's node, if it is not alone there
+    bool shares_core = false;    // whoever steps has no core beside that of the training
     Costs costs;
     std::function<void(const std::string&)> log = {};       // what a user should know
     std::function<void(const std::string&)> log_tune = {};  // what the tuner chooses
@@ -67,6 +68,11 @@ class Engine {
   // with requests that are not decided yet is lost to the others, who may just be deciding them.
   void leave();
   [[nodiscard]] bool left();
+
+  // On a shared core a rank reduces only while somebody waits for it: not before, because the training would
+  // wait for that as long, and finds its caches emptied; and not at all if another rank waits already.
+  void let_reduce(bool somebody_waits) { holds_back_ = options_.shares_core && !somebody_waits; }
+  [[nodiscard]] bool holds_back() const { return holds_back_; }
 
   // The expected and the measured costs, as far as this rank knows them: rank 0 knows most.
   [[nodiscard]] std::string schedules() const { return tuner_.table(circles_.at(0).layout()); }
@@ -140,6 +146,7 @@ class Engine {
   std::vector<Awaited> awaited_;
   std::uint64_t awaited_at_ = 0;  // as rank 0 knows them
   std::uint64_t reductions_with_nan_ = 0;
+  bool holds_back_ = false;
   bool leaving_ = false;
   std::optional<std::string> failure_;  // why nothing will succeed any more
   bool broken_ = false;                 // because of the transport, which must not be used again

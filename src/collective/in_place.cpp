@@ -54,8 +54,10 @@ bool InPlace::possible() {
   return reach_->complete();
 }
 
-bool InPlace::advance() {
+bool InPlace::advance(bool holds_back) {
   if (!worked_) {
+    left_to_others_ = holds_back && !has_one_for_each();
+    if (left_to_others_ && !all_taken()) return false;
     work();
     worked_ = true;
     if (found_nan_) lane_.own().nan_in.store(number_, std::memory_order_relaxed);
@@ -73,11 +75,16 @@ bool InPlace::anybody_found_nan() const {
   });
 }
 
+// Of this operation: the counter stands where it stood for this rank as long as nobody takes any.
+bool InPlace::all_taken() const {
+  return lane_.head.next.load(std::memory_order_relaxed) - lane_.own().taken_before >= chunks();
+}
+
 // Every rank asks for one chunk too many, so that all know where the counter stands after the operation.
 // Where there is one chunk for each, nobody has to ask.
 void InPlace::work() {
-  const std::uint64_t chunks = (total_ + per_chunk_ - 1) / per_chunk_;
-  if (chunks <= static_cast<std::uint64_t>(lane_.ranks)) {
+  const std::uint64_t chunks = this->chunks();
+  if (has_one_for_each()) {
     if (static_cast<std::uint64_t>(lane_.rank) < chunks) work_on(static_cast<std::uint64_t>(lane_.rank));
     return;
   }

@@ -25,11 +25,16 @@ class InPlace {
 
   // Once all have posted. False, on all ranks alike: they cannot reach all tensors, so it is not done.
   [[nodiscard]] bool possible();
-  // As far as it goes now; true when all is done.
-  bool advance();
+  // As far as it goes now; true when all is done. A rank that holds back takes no chunks while there are any:
+  // with one for each it does its own all the same.
+  bool advance(bool holds_back);
+  [[nodiscard]] bool is_left_to_others() const { return left_to_others_; }
   [[nodiscard]] bool found_nan() const { return found_nan_; }  // in the result, by any rank; then
 
  private:
+  [[nodiscard]] std::uint64_t chunks() const { return (total_ + per_chunk_ - 1) / per_chunk_; }
+  [[nodiscard]] bool has_one_for_each() const { return chunks() <= static_cast<std::uint64_t>(lane_.ranks); }
+  [[nodiscard]] bool all_taken() const;
   void work();
   void work_on(std::uint64_t chunk);
   [[nodiscard]] bool anybody_found_nan() const;
@@ -43,7 +48,7 @@ class InPlace {
   std::size_t width_, total_, per_chunk_;
   std::uint64_t post_number_, number_;  // of this operation in the lane: some are only posted
   std::uint64_t all_finished_ = 0;
-  bool worked_ = false, found_nan_ = false;
+  bool worked_ = false, found_nan_ = false, left_to_others_ = false;
   std::optional<Reach> reach_;
   std::vector<std::vector<std::byte>> copies_;  // by rank, of what is not mapped
   std::vector<const std::byte*> inputs_;

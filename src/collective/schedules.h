@@ -18,9 +18,16 @@
 
 namespace longship::collective {
 
+// Of a rank that may hold back: then the others reduce its part too.
+struct Restraint {
+  const bool* holds_back;          // now; may change at any time
+  bool is_left_to_others = false;  // so far, or for good
+};
+
 // Without messages, in the memory that the ranks of a node share (direct.h); the fastest within a node. It
 // sees by the way whether the result holds a NaN.
-[[nodiscard]] Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan = nullptr);
+[[nodiscard]] Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan = nullptr,
+                                        Restraint* restraint = nullptr);
 
 // Around a ring in 2 (n - 1) steps: least bytes per rank, many steps; for large tensors between nodes.
 [[nodiscard]] Schedule ring_allreduce(Transport& transport, Tag tag, Values values, Op op);

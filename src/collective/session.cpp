@@ -33,6 +33,7 @@ Session::Session(const World& world, const std::string& record, Engine::Options 
   Segment* const common = streams_ == nullptr ? nullptr : streams_->common_segment();
   options.nodes = nodes_;
   options.segment = segment();
+  options.shares_core = usable_cores() == 1;
   engine_ = std::make_unique<Engine>(*transport_, options, writer_.get());
   // What goes the short way is not seen by the engine, which records.
   const bool crowded = is_crowded(local_size_);

@@ -165,7 +165,9 @@ Schedule Task::allreduce() {
 
 Schedule Task::direct_and_look(Pieces pieces, Op op) {
   looked_for_nan_ = what().postscale == 1;
-  return direct_allreduce(*circle_.lane, std::move(pieces), op, &found_nan_);
+  if (circle_.holds_back != nullptr) restraint_.emplace(Restraint{circle_.holds_back});
+  Restraint* const restraint = restraint_ ? &*restraint_ : nullptr;
+  return direct_allreduce(*circle_.lane, std::move(pieces), op, &found_nan_, restraint);
 }
 
 Schedule Task::message_allreduce(Values values, Op op) {

@@ -43,6 +43,7 @@ struct Circle {
   std::optional<Lane> lane = {};             // of those on this node, if they share memory
   std::unique_ptr<SetLane> own_lane = {};    // where that of a process set is
   std::shared_ptr<DeviceGroup> device = {};  // null until somebody asks for it
+  const bool* holds_back = nullptr;          // the engine's: whether this rank leaves reducing to the others
 
   [[nodiscard]] Layout layout() const;
   [[nodiscard]] bool shares_memory() const;  // all of it
@@ -72,6 +73,7 @@ class Task {
   [[nodiscard]] bool step();                                   // true once all is done
   [[nodiscard]] Result take();                                 // of the first request, then
   [[nodiscard]] bool found_nan() const { return found_nan_; }  // in the reduced values
+  [[nodiscard]] bool is_left_to_others() const { return restraint_ && restraint_->is_left_to_others; }
 
  private:
   Schedule schedule();
@@ -103,6 +105,7 @@ class Task {
   std::vector<std::byte> gathered_;
   bool found_nan_ = false;
   bool looked_for_nan_ = false;  // by the schedule
+  std::optional<Restraint> restraint_;
   Schedule schedule_;
 };
 

@@ -253,6 +253,47 @@ TEST_P(EngineTest, SeveralThreadsMayWait) {
   });
 }
 
+// On a core that it shares with the training a rank reduces nothing before somebody waits: then who waits
+// does.
+TEST_P(EngineTest, WhoWaitsDoesNotNeedTheOthersToWaitToo) {
+  Engine::Options options;
+  options.shares_core = true;
+  for (const int waiting : {0, 1}) {
+    std::barrier reduced(2);
+    on_ranks(
+        2,
+        [&](Driver& driver, int rank) {
+          std::vector<std::vector<float>> tensors;
+          std::vector<Handle> handles;
+          for (int i = 0; i < 5; ++i) tensors.emplace_back(100'000, static_cast<float>(rank + i));
+          for (std::size_t i = 0; i < tensors.size(); ++i)
+            handles.push_back(driver.submit(request(Kind::allreduce, "t" + std::to_string(i), tensors[i])));
+          if (rank != waiting) reduced.arrive_and_wait();
+          for (std::size_t i = 0; i < tensors.size(); ++i) {
+            EXPECT_EQ(driver.wait(handles[i]).error, "");
+            EXPECT_EQ(tensors[i], std::vector<float>(100'000, static_cast<float>(1 + 2 * i)));
+          }
+          if (rank == waiting) reduced.arrive_and_wait();
+        },
+        options);
+  }
+}
+
+TEST_P(EngineTest, OnASharedCoreToAskIsToWait) {
+  Engine::Options options;
+  options.shares_core = true;
+  on_ranks(
+      3,
+      [](Driver& driver, int) {
+        std::vector<float> values(100'000, 1);
+        const Handle handle = driver.submit(request(Kind::allreduce, "asked", values));
+        while (!driver.finished(handle)) std::this_thread::yield();
+        EXPECT_EQ(driver.wait(handle).error, "");
+        EXPECT_EQ(values, std::vector<float>(100'000, 3));
+      },
+      options);
+}
+
 INSTANTIATE_TEST_SUITE_P(Spreads, EngineTest,
                          testing::Values(Spread::one_node, Spread::node_each, Spread::two_nodes),
                          spread_name);

@@ -147,6 +147,32 @@ TEST_P(SharedAllreduceTest, TheShortcutGivesTheSame) {
     });
 }
 
+// The others do its part, which a NaN shows: who saw it is who reduced.
+TEST_P(SharedAllreduceTest, ARankThatHoldsBackReducesNothing) {
+  for (const int size : {2, 3})
+    on_ranks(size, [&](StreamTransport& transport, Segment& segment, Tensors& tensors) {
+      const bool holds_back = segment.rank() == 0;
+      Restraint restraint{&holds_back};
+      const Lane lane = segment.lane(Lane::engine);
+      for (std::uint64_t turn = 1; turn <= 5; ++turn) {
+        const auto tensor = tensors.make(300'000);
+        fill(tensor, segment.rank());
+        if (segment.rank() == 1)
+          for (std::size_t i = 1; i < tensor.size(); i += 1000)
+            tensor[i] = std::numeric_limits<float>::quiet_NaN();
+        bool found = false;
+        drive(transport, direct_allreduce(lane, {values_of(tensor)}, Op::sum, &found, &restraint));
+        EXPECT_TRUE(found || GetParam() == Where::staged);  // which is looked at in samples
+        for (std::size_t i = 0; i < tensor.size(); i += 1000) {
+          ASSERT_EQ(tensor[i], sum_of(size, i));
+          ASSERT_NE(tensor[i + 1], tensor[i + 1]);
+        }
+        EXPECT_TRUE(!holds_back || lane.own().nan_in.load() == 0);
+        EXPECT_EQ(restraint.is_left_to_others, holds_back && GetParam() != Where::staged);
+      }
+    });
+}
+
 // Whichever rank reduced the part that it is in.
 TEST_P(SharedAllreduceTest, ANanIsSeenByAllRanksAndOnlyOnce) {
   for (const int size : {2, 3})

@@ -31,7 +31,7 @@ sys.path.insert(0, "{BENCH}")
 import torch
 import lib_training
 torch.set_num_threads(1)
-for name in ("longship", "meeting"):
+for name in ("longship", "keeping", "meeting"):
     candidate = lib_training.CANDIDATES[name]()
     step = {{"gan3d": lib_training.gan3d_step, "resnet": lib_training.resnet_step}}["{model}"](candidate, torch)
     step()

@@ -44,6 +44,19 @@ def test_a_name_that_is_not_there_is_explained(tmp_path, asked, said):
     assert f"AttributeError: {said}" in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize("line, said", [
+    ("from horovod.torch import elastic", "ImportError: horovod.torch.elastic is not among what Longship has of Horovod; ranks cannot come"),
+    ("import horovod.torch.elastic", "ImportError: horovod.torch.elastic is not among what Longship has of Horovod; ranks cannot come"),
+    ("import longship.torch as hvd; hvd.elastic.run", "AttributeError: longship.torch has no elastic; ranks cannot come and go"),
+    ("import longship.torch as hvd; hvd.nonsense", "AttributeError: longship.torch has no nonsense"),
+])
+def test_elastic_training_is_refused_with_what_there_is_instead(tmp_path, line, said):
+    (tmp_path / "script.py").write_text(f"{line}\n")
+    result = python("-m", "longship.horovod", tmp_path / "script.py")
+    assert result.returncode == 1
+    assert said in result.stderr, result.stderr
+
+
 def test_the_script_sees_its_arguments_and_neighbours_as_usual(tmp_path):
     (tmp_path / "beside.py").write_text("value = 5\n")
     (tmp_path / "script.py").write_text(

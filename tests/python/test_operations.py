@@ -242,3 +242,6 @@ def test_threads_are_shared_by_ranks_that_share_the_cores():
         (1, 64, 64, 4, {}, 1),  # never more than torch would take
     ]:
         assert module.threads_for(now, usable, cores, local_size, environment) == expected
+    assert module.shares_core(1, 2, 2)
+    assert not module.shares_core(2, 2, 2)
+    assert not module.shares_core(1, 1, 2)  # the network is slower than the core

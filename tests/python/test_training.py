@@ -198,6 +198,35 @@ assert remembering._reduction._tuner is None
     assert [words.count("longship: buckets of ") for words in told] == [1, 0, 0], told
 
 
+def test_ranks_that_share_their_core_with_the_library_train_alike(ranks):
+    """Nothing is reduced before somebody waits; buckets are larger, if this is so on all ranks."""
+    ranks.run(
+        """
+import os
+os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+"""
+        + TRAINING
+        + """
+from longship.torch import bucket_tuner, buckets
+assert buckets.sizes_to_try(True) == [16 << 20, 4 << 20, 64 << 20]
+assert buckets.sizes_to_try(False) == [4 << 20, 1 << 20, 16 << 20]
+buckets.DEFAULT_BYTES = 40
+steps = 1 + 3 * (bucket_tuner.STEPS + 1)
+expected = flat(alone(steps))
+model, optimizer = together(steps=steps)
+close(model)
+sizes = {bucket.name.split(".")[2] for bucket in optimizer._reduction._buckets.all}
+assert len(sizes) == 1 and sizes <= {"160", "640", "40"}, sizes
+if rank == 1:
+    os.sched_setaffinity(0, range(os.cpu_count()))
+model, optimizer = together(steps=2)
+sizes = {bucket.name.split(".")[2] for bucket in optimizer._reduction._buckets.all}
+assert sizes == {"40"}, sizes
+""",
+        2,
+    )
+
+
 def test_bucket_sizes_are_judged_by_what_they_bring(ranks):
     ranks.run(
         """

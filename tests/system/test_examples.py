@@ -2,6 +2,7 @@
 """The examples that people copy, at a small size and on this machine's own Python: they learn, and ranks do not change the result."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -53,6 +54,16 @@ def test_synthetic_showers_have_the_shape_they_are_documented_to_have():
     low, high = depth[energies < 100].mean(), depth[energies > 400].mean()
     assert 1 < high - low < 4  # deeper by the logarithm of the energy
     assert 0.88 < (cells == 0).mean() < 0.96
+
+
+def test_the_resnets_are_the_published_ones():
+    counted = "from model import resnet; print([sum(p.numel() for p in resnet(depth).parameters()) for depth in (18, 50)])"
+    done = subprocess.run([PYTHON, "-c", counted], cwd=EXAMPLES / "resnet", capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[11689512, 25557032]", done.stderr
+
+
+def test_a_resnet_50_takes_a_step_on_two_ranks(train):
+    assert metrics(train("resnet", 2, "--depth", "50", "--images", "20", "--batch", "2", "--epochs", "1"))[-1]["ranks"] == 2
 
 
 def test_a_resnet_learns_on_two_ranks(train):

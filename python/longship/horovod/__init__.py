@@ -13,6 +13,8 @@ import sys
 import types
 from typing import Any, Callable, Optional, Sequence
 
+from .._library import INSTEAD_OF_ELASTIC
+
 # Of Horovod's modules those whose contents are public and that scripts were seen to import.
 _PACKAGES = ("horovod", "horovod.common")
 _SAME = {
@@ -29,7 +31,7 @@ _SAME = {
 
 _INSTEAD = {  # of what scripts ask for and Longship does not have
     "run": "start the script with longship launch -n RANKS python3 -m longship.horovod SCRIPT",
-    "elastic": "ranks cannot come and go; longship.checkpoint lets a job go on with another number of them",
+    "elastic": INSTEAD_OF_ELASTIC,
 }
 
 
@@ -49,6 +51,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> Optional[importlib.machinery.ModuleSpec]:
         if name in _PACKAGES or name in _SAME:
             return importlib.machinery.ModuleSpec(name, self, is_package=name in _PACKAGES or name == "horovod.torch")
+        last = name.rsplit(".", 1)[-1]
+        if name.startswith("horovod.") and last in _INSTEAD:  # not as a module that is missing: "from" would hide the words
+            raise ImportError(f"{name} is not among what Longship has of Horovod; {_INSTEAD[last]}", name=name)
         if name.split(".")[0] == "horovod":
             known = ", ".join(sorted(_SAME))
             raise ModuleNotFoundError(f"{name} is not among what Longship has of Horovod: {known}", name=name)

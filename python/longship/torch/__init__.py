@@ -10,7 +10,9 @@
 Tensors are matched between ranks by name. Functions that are not given one count their calls, which is right as long as
 all ranks make the same calls; where they do not, name the tensors, and the error will name the rank that differs.
 """
-from .._library import LongshipError
+from typing import Any
+
+from .._library import INSTEAD_OF_ELASTIC, LongshipError
 from .allgather import allgather, allgather_async, grouped_allgather, grouped_allgather_async
 from .allreduce import (
     Adasum,
@@ -76,6 +78,12 @@ from .sync_batch_norm import SyncBatchNorm
 from .top_k import TopK
 
 HorovodInternalError = LongshipError  # what Horovod's scripts catch
+
+
+def __getattr__(name: str) -> Any:
+    why = f"; {INSTEAD_OF_ELASTIC}" if name == "elastic" else ""
+    raise AttributeError(f"longship.torch has no {name}{why}")
+
 
 __all__ = [
     "Adasum",

@@ -12,6 +12,7 @@ from .._library import LongshipError, library
 from .. import timeline
 from . import handles, quick
 from . import process_sets as sets
+from .freed_memory import keep_freed_memory
 from .threads import threads_for
 
 
@@ -28,6 +29,7 @@ def init(
         raise LongshipError("init(comm=…) takes all ranks only: use add_process_set() for a part of them")
     usable, cores = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     torch.set_num_threads(threads_for(torch.get_num_threads(), usable, cores, local_size(), os.environ))
+    keep_freed_memory(os.environ)
     if isinstance(process_sets, str):
         if process_sets != "dynamic":
             raise ValueError(f'init(process_sets={process_sets!r}): a list of ProcessSet, or "dynamic"')

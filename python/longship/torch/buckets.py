@@ -16,14 +16,17 @@ import torch
 from .memory import shared_tensor
 
 DEFAULT_BYTES = 4 << 20
+ON_A_SHARED_CORE = 4  # times as large
 _ALIGNMENT = 64  # bytes; a vector instruction's, and a cache line's
 
 
-def sizes_to_try() -> List[int]:
-    """In bytes, the usual one first; only ``LONGSHIP_BUCKET``, if it is set."""
+def sizes_to_try(shares_core: bool) -> List[int]:
+    """In bytes, the usual one first; only ``LONGSHIP_BUCKET``, if it is set. Where the library has no core beside that of
+    the training, little is reduced before somebody waits for it, and each bucket costs the training a change of context."""
     text = os.environ.get("LONGSHIP_BUCKET")
     if not text:
-        return [DEFAULT_BYTES, DEFAULT_BYTES // 4, DEFAULT_BYTES * 4]
+        usual = DEFAULT_BYTES * (ON_A_SHARED_CORE if shares_core else 1)
+        return [usual, usual // 4, usual * 4]
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"LONGSHIP_BUCKET={text}: not a number of bytes")
     return [int(text)]

@@ -21,6 +21,7 @@ from .handles import numbered, synchronize
 from .reducers import How, Reducer, Rounds
 from .sparse import sparse_allreduce_async
 from .state import allgather_object
+from .threads import shares_core
 
 
 class Reduction:
@@ -56,7 +57,7 @@ class Reduction:
         self.set_passes(passes)
         if self.active:
             # Gradients come roughly in the opposite order of their use.
-            self._build(list(reversed(list(names))), sizes_to_try()[0], "first.")
+            self._build(list(reversed(list(names))), sizes_to_try(False)[0], "first.")
             for gradient in self._gradients.values():
                 self._watch(gradient)
 
@@ -187,15 +188,16 @@ class Reduction:
     def _learn(self) -> None:
         """Makes the buckets anew, in the order in which gradients came on rank 0, without those that are sparse."""
         known = {gradient.name: parameter for parameter, gradient in self._gradients.items()}
-        mine = [one.name for one in self._learnt], [self._gradients[one].name for one in self._sparse]
+        on_a_shared_core = shares_core(len(os.sched_getaffinity(0)), library.local_size(), library.size())
+        mine = [one.name for one in self._learnt], [self._gradients[one].name for one in self._sparse], on_a_shared_core
         everybody = allgather_object(mine, f"{self._label}.order", self._how.process_set)
-        _check_names([names for names, _ in everybody], self._how.process_set.ranks)
-        for _, sparse in everybody:
+        _check_names([names for names, _, _ in everybody], self._how.process_set.ranks)
+        for _, sparse, _ in everybody:
             self._sparse.update((known[name], None) for name in sparse)
         self._learning = False
         self._learnt.clear()
         order = [known[name] for name in everybody[0][0] if known[name] not in self._sparse]
-        sizes = self._different_sizes(order)
+        sizes = self._different_sizes(order, sizes_to_try(all(shares for _, _, shares in everybody)))
         if len(sizes) > 1 and not self._reducer.remembers:
             self._tuner = BucketTuner(sizes)
         self._build_again(order, sizes[0])
@@ -215,10 +217,10 @@ class Reduction:
         order = [gradient.parameter for bucket in self._buckets.all for gradient in bucket.gradients]
         self._build_again(order, size)
 
-    def _different_sizes(self, order: Sequence[torch.Tensor]) -> List[int]:
+    def _different_sizes(self, order: Sequence[torch.Tensor], sizes: Sequence[int]) -> List[int]:
         """Those that lead to different buckets."""
         planned: Dict[int, List[int]] = {}
-        for size in sizes_to_try():
+        for size in sizes:
             lengths = [len(bucket) for bucket in self._planned(order, size)]
             if lengths not in planned.values():
                 planned[size] = lengths

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many threads a rank computes with."""
+"""How many threads a rank computes with, and whether they leave a core for anything else."""
 from __future__ import annotations
 
 from typing import Mapping
@@ -16,3 +16,9 @@ def threads_for(now: int, usable: int, cores: int, local_size: int, environment:
         return now
     share = usable if usable < cores else max(1, cores // local_size)
     return min(now, share)
+
+
+def shares_core(usable: int, local_size: int, size: int) -> bool:
+    """Whether the library reduces on the core of the training: all ranks are on one node, and this one may use one core. Ranks
+    may differ in it."""
+    return local_size == size and usable == 1

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a step frees stays with the process, counted in page faults; whoever has told the C library otherwise is obeyed."""
+import pytest
+
+FAULTS = """
+import resource
+import longship.torch as hvd
+import torch
+
+hvd.init()
+for step in range(30):
+    if step == 10:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    torch.ones(4 << 20)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+LARGE_PAGES = 20 * 8  # of what is allocated in the steps that count: the kernel may give it in pages of 2 MiB, or of 4 KiB
+
+
+@pytest.mark.parametrize("own, kept", [
+    ({}, True),
+    ({"MALLOC_TRIM_THRESHOLD_": "131072"}, False),
+    ({"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=131072"}, False),
+])
+def test_freed_memory_is_kept_for_the_next_step(ranks, own, kept):
+    faults = int(ranks.run(FAULTS, 1, **own)[0])
+    assert faults < LARGE_PAGES / 2 if kept else faults >= LARGE_PAGES, faults
