@@ -258,6 +258,25 @@ std::uint64_t RecordLogReader::bytes_beyond() const {
   return size > offset_ ? size - offset_ : 0;
 }
 
+std::uint64_t RecordLogReader::records_beyond() const {
+  std::string bytes(bytes_beyond(), '\0');
+  if (!bytes.empty()) bytes.resize(read_at(segment_.get(), bytes.data(), bytes.size(), offset_, path_));
+  std::uint64_t count = 0, last = number_;
+  for (std::string_view rest = bytes; rest.size() >= record_header_size;) {
+    const auto number = get<std::uint64_t>(rest, 8);
+    const std::size_t size = record_header_size + get<std::uint32_t>(rest, 0);
+    const bool may_be_one = number > last && number - number_ < bytes.size() && size <= rest.size();
+    if (!may_be_one || get<std::uint32_t>(rest, 4) != record_crc(rest.substr(0, size))) {
+      rest.remove_prefix(1);
+      continue;
+    }
+    ++count;
+    last = number;
+    rest.remove_prefix(size);
+  }
+  return count;
+}
+
 std::optional<RecordLogReader::Segment> RecordLogReader::open_segment(std::uint32_t index) const {
   const auto path = record_log_segment(path_, index);
   Fd file = open_segment_file(path, O_RDONLY);

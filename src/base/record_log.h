@@ -99,6 +99,10 @@ class RecordLogReader {
   // well.
   [[nodiscard]] std::uint64_t bytes_beyond() const;
 
+  // Whole records among those bytes. A crash tears the last record only, if the writer syncs: where there are
+  // some, what lies before them has been damaged. Looks at every byte: for a person who asks, not for a loop.
+  [[nodiscard]] std::uint64_t records_beyond() const;
+
  private:
   friend class RecordLogWriter;  // finds the end of the last segment in the same way
   struct Segment {

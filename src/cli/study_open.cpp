@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "formats/number.h"
 #include "sweep/prepare.h"
@@ -31,6 +32,14 @@ std::optional<sweep::StudyFile> noted_file(const study::Study& study) {
                                 sweep::remark_text(remarks, sweep::remark::directory));
 }
 
+// Not an error: what can be read is worth having, and a copy of the log may be elsewhere.
+void warn_of_damage(const study::Study& study) {
+  for (const auto& [log, offset, records] : study.damage())
+    warn("{} is damaged at byte {}: {} after that {} not read, and what {} told is missing here",
+         printable(log.string()), offset, counted(static_cast<std::int64_t>(records), "record"),
+         records == 1 ? "is" : "are", records == 1 ? "it" : "they");
+}
+
 }  // namespace
 
 void add_study_words(Command& command, StudyWords& words) {
@@ -51,6 +60,7 @@ OpenStudy open_study(const StudyWords& words) {
     throw Error(Failure::usage,
                 "{} has not begun: `longship study run {}` or `longship study create {}` begins it",
                 printable(words.study), printable(words.study), printable(words.study));
+  warn_of_damage(*open.study);
   if (!open.file) open.file = noted_file(*open.study);
   return open;
 }
@@ -61,6 +71,7 @@ OpenStudy begin_study(const StudyWords& words) {
   open.file = sweep::load_study_file(words.study);
   open.directory = directory_of(words, *open.file);
   open.study = std::make_unique<study::Study>(open.directory, open.file->name, sweep::directions(*open.file));
+  warn_of_damage(*open.study);
   return open;
 }
 

@@ -110,6 +110,16 @@ void Journal::read_new(const Translate& translated, const std::function<void(con
   }
 }
 
+std::vector<Journal::Damage> Journal::damage() const {
+  std::vector<Damage> found;
+  for (const auto& [number, other] : others_)
+    if (const auto records = other.reader.records_beyond(); records > 0) {
+      const auto [segment, offset] = other.reader.position();
+      found.push_back({record_log_segment(log_of(directory_, number), segment), offset, records});
+    }
+  return found;
+}
+
 // A forked child has its parent's open log: from now on that is another's.
 void Journal::leave_parent() {
   if (owner_ == 0 || owner_ == ::getpid()) return;

@@ -40,6 +40,13 @@ class Journal {
   using Translate = std::function<ParameterId(const ParameterDefined&)>;
   void read_new(const Translate& translated, const std::function<void(const Event&)>& take);
 
+  // Logs of others in which records lie beyond damage, where nothing can read them: each with the place.
+  struct Damage {
+    std::filesystem::path log;
+    std::uint64_t offset = 0, records = 0;  // in its last segment that could be read
+  };
+  [[nodiscard]] std::vector<Damage> damage() const;
+
   // Durable: after it returned the event is on the disk, with all that was written before.
   void write(const Event& event, bool durable);
   [[nodiscard]] bool knows(ParameterId id) const { return defined_.contains(id); }  // told the others of it

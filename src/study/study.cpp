@@ -64,6 +64,10 @@ void Study::refresh() {
       [this](const Event& event) { receive(event); });
 }
 
+std::vector<Journal::Damage> Study::damage() const {
+  return journal_ ? journal_->damage() : std::vector<Journal::Damage>{};
+}
+
 void Study::receive(const Event& event) {
   if (const auto* opened = std::get_if<Opened>(&event)) {
     others_ = true;

@@ -52,6 +52,8 @@ class Study {
   TrialNumber add(Trial trial);
 
   void refresh();  // reads what other processes have done
+  // What of the journal cannot be read; nothing if it is in memory only.
+  [[nodiscard]] std::vector<Journal::Damage> damage() const;
   [[nodiscard]] const History& history() const { return history_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 

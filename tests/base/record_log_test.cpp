@@ -171,6 +171,33 @@ TEST_F(RecordLogTest, EveryFlippedByteEndsTheLogBeforeItsRecord) {
   }
 }
 
+TEST_F(RecordLogTest, RecordsBeyondDamageAreCountedAndATornTailHasNone) {
+  {
+    RecordLogWriter writer(path_);
+    for (int i = 0; i < 10; ++i) writer.append(fmt::format("record {}", i));
+  }
+  const std::string whole = read_file(path_);
+  RecordLogReader intact(path_);
+  while (intact.next()) {
+  }
+  EXPECT_EQ(intact.records_beyond(), 0u);
+  const auto place = whole.find("record 4");
+  for (const std::size_t at : {place, place - 16, place - 10, place - 5}) {  // payload, length, CRC, number
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    overwrite(path_, bytes);
+    RecordLogReader reader(path_);
+    while (reader.next()) {
+    }
+    EXPECT_EQ(reader.records_beyond(), 5u) << "byte " << at;
+  }
+  overwrite(path_, whole.substr(0, whole.size() - 3));
+  RecordLogReader torn(path_);
+  while (torn.next()) {
+  }
+  EXPECT_EQ(torn.records_beyond(), 0u);
+}
+
 TEST_F(RecordLogTest, AFlippedByteInTheHeaderIsAnError) {
   RecordLogWriter(path_).append("record");
   const std::string whole = read_file(path_);

@@ -318,6 +318,21 @@ def test_a_torn_journal_loses_only_what_was_torn(longship, here):
     check_each_counts_once(shown(longship, study), 3)
 
 
+def test_damage_in_the_middle_of_a_journal_is_told_of(longship, here):
+    study = study_file(here, trials=3)
+    assert longship("study", "run", study).returncode == 0
+    log = here / "studies" / "bowl" / "writer-0" / "log"
+    assert "damaged" not in longship("study", "show", study).stderr
+    content = bytearray(log.read_bytes())
+    middle = len(content) // 2
+    content[middle] ^= 1
+    log.write_bytes(content)
+    done = longship("study", "show", study)
+    assert done.returncode == 0
+    assert f"warning: {log} is damaged at byte" in done.stderr and "after that are not read" in done.stderr
+    assert log.read_bytes() == content, "who only looks changes nothing"
+
+
 # --- through the hub ---
 
 
