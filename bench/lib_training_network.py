@@ -89,7 +89,14 @@ def bf16_hook():
 def power_sgd_hook():
     from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
     state = powerSGD_hook.PowerSGDState(process_group=None, matrix_approximation_rank=2, start_powerSGD_iter=2)
-    return state, powerSGD_hook.powerSGD_hook
+
+    # It begins its second and third all-reduce when the one before is done, in a thread of gloo's: with several buckets on
+    # their way their order differs between ranks, and gloo ends the process ("op.preamble.length <= op.nbytes").
+    def one_bucket_at_a_time(state, bucket):
+        reduced = powerSGD_hook.powerSGD_hook(state, bucket)
+        reduced.wait()
+        return reduced
+    return state, one_bucket_at_a_time
 
 
 CANDIDATES = {
