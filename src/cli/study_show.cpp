@@ -3,8 +3,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
+#include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,6 +18,7 @@
 #include "study_commands.h"
 #include "study_open.h"
 #include "sweep/describe.h"
+#include "sweep/pace.h"
 #include "sweep/prepare.h"
 #include "table.h"
 #include "terminal.h"
@@ -52,14 +57,17 @@ std::string trial_words(const study::History& history, const study::Trial& trial
                      values_words(sweep::values_of(history, trial)));
 }
 
-std::string best_lines(const study::History& history) {
+std::string best_lines(const study::History& history, std::size_t limit) {
   std::string lines;
   const auto best = study::best_trials(history);
-  for (std::size_t i = 0; i < best.size(); ++i)
+  const auto shown = std::min(best.size(), std::max<std::size_t>(limit, 1));
+  for (std::size_t i = 0; i < shown; ++i)
     lines += line(i > 0             ? ""
                   : best.size() > 1 ? "front"
                                     : "best",
                   trial_words(history, history.trial(best[i])));
+  if (shown < best.size())
+    lines += fmt::format("          and {} more: `longship study best` has them all\n", best.size() - shown);
   return lines;
 }
 
@@ -77,25 +85,54 @@ std::string state_words(const study::Trial& trial) {
   return words;
 }
 
+// Of the budget, how much is used up.
+std::string progress_words(const study::History& history, const sweep::StudyFile* file) {
+  if (file == nullptr) return {};
+  const auto progress = sweep::pace_of(history, *file);
+  if (progress.expected == 0 || progress.over == 0) return {};
+  const double share = static_cast<double>(progress.over) / static_cast<double>(progress.expected);
+  return formats::percent(std::min(share, 1.0)) +
+         (progress.left ? fmt::format(", about {} left", formats::human_seconds(*progress.left)) : "");
+}
+
+// A column that nobody fills says nothing.
+std::string without_empty_columns(const std::vector<TextTable::Column>& columns,
+                                  const std::vector<std::vector<std::string>>& rows) {
+  const auto is_used = [&](std::size_t column) {
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return !row[column].empty(); });
+  };
+  const auto used_of = [&](const auto& all) {
+    std::remove_cvref_t<decltype(all)> kept;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (is_used(i)) kept.push_back(all[i]);
+    return kept;
+  };
+  TextTable table(used_of(columns));
+  for (const auto& row : rows) table.add(used_of(row));
+  return table.text();
+}
+
 std::string trials_table(const study::History& history, int limit) {
-  TextTable table({{"trial", Align::right},
-                   {"state"},
-                   {"value", Align::right},
-                   {"time", Align::right},
-                   {"values"},
-                   {"job"},
-                   {"reason"}});
-  int shown = 0;
-  for (auto trial = history.trials().rbegin(); trial != history.trials().rend() && shown < limit; ++trial) {
+  std::vector<std::vector<std::string>> rows;
+  for (auto trial = history.trials().rbegin(); trial != history.trials().rend() && std::ssize(rows) < limit;
+       ++trial) {
     if (sweep::find_remark(trial->attributes, sweep::remark::rejected) != nullptr) continue;
     if (trial->state == study::TrialState::waiting) continue;
-    ++shown;
-    table.add({std::to_string(trial->number), state_words(*trial), objectives_words(trial->values),
-               took(*trial), values_words(sweep::values_of(history, *trial)),
-               printable(sweep::remark_text(trial->attributes, sweep::remark::known_as)),
-               printable(sweep::remark_text(trial->attributes, sweep::remark::reason))});
+    rows.push_back({std::to_string(trial->number), state_words(*trial), objectives_words(trial->values),
+                    took(*trial), values_words(sweep::values_of(history, *trial)),
+                    printable(sweep::remark_text(trial->attributes, sweep::remark::known_as)),
+                    printable(sweep::remark_text(trial->attributes, sweep::remark::reason))});
   }
-  return table.empty() ? std::string() : "\n" + fit_lines(table.text(), terminal(STDOUT_FILENO));
+  if (rows.empty()) return {};
+  const auto table = without_empty_columns({{"trial", Align::right},
+                                            {"state"},
+                                            {"value", Align::right},
+                                            {"time", Align::right},
+                                            {"values"},
+                                            {"job"},
+                                            {"reason"}},
+                                           rows);
+  return "\n" + fit_lines(table, terminal(STDOUT_FILENO));
 }
 
 std::string text_of(const OpenStudy& open, int limit) {
@@ -107,7 +144,8 @@ std::string text_of(const OpenStudy& open, int limit) {
   return line("study", printable(open.study->name())) + line("kept in", open.directory.string()) +
          line("searches",
               objective_words(history, file) + (file != nullptr ? " with " + file->sampler.name : "")) +
-         line("trials", counts_words(summary) + budget) + best_lines(history) + trials_table(history, limit);
+         line("trials", counts_words(summary) + budget) + line("progress", progress_words(history, file)) +
+         best_lines(history, static_cast<std::size_t>(limit)) + trials_table(history, limit);
 }
 
 // On a terminal the whole screen.

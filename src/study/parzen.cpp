@@ -18,8 +18,8 @@ constexpr float nowhere = -1e30F;
 
 }  // namespace
 
-Parzen::Parzen(std::vector<Axis> axes, Weights weights, double sharpness)
-    : weights_(weights), sharpness_(sharpness), present_{1} {
+Parzen::Parzen(std::vector<Axis> axes, Weights weights, double sharpness, double narrowest)
+    : weights_(weights), sharpness_(sharpness), narrowest_(narrowest), present_{1} {
   for (auto& axis : axes) {
     const auto form = form_of(axis);
     dimensions_.push_back({std::move(axis), form, {}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {}, {}});
@@ -73,8 +73,13 @@ void Parzen::erase(std::size_t slot) {
   }
 }
 
+void Parzen::give_weights(std::span<const std::pair<std::size_t, double>> weights) {
+  given_.assign(present_.size(), 1);
+  for (const auto& [slot, weight] : weights) given_[slot + 1] = weight;
+}
+
 double Parzen::least_width() const {
-  return 1 / std::min(100.0, std::pow(2.0 + static_cast<double>(size_), sharpness_));
+  return std::max(narrowest_, std::pow(2.0 + static_cast<double>(size_), -sharpness_));
 }
 
 // The neighbours on both sides, and those whose own neighbour is an end or has moved there.
@@ -132,7 +137,7 @@ void Parzen::weigh() {
   double sum = 0, rank = 0;
   for (std::size_t place = 0; place < present_.size(); ++place) {
     if (present_[place]) {
-      double weight = 1;
+      double weight = weights_ == Weights::given && place < given_.size() ? given_[place] : 1;
       if (place > 0 && ramp && rank < ramp_steps)
         weight = 1 / total + (ramp_steps > 1 ? (1 - 1 / total) * rank / (ramp_steps - 1) : 0);
       if (place > 0) ++rank;

@@ -2,8 +2,8 @@
 // A Parzen estimator: the density of observed points as a mixture with one kernel for each, a product of
 // truncated normals and of nearly certain choices, and a wide one for what has not been seen yet. Bandwidths
 // and weights as in Bergstra et al. (2011) with the names of Watanabe (2023): a kernel reaches to its farther
-// neighbour, but never less than a share of the range that shrinks to 1 % ("magic clip"); the newest 25
-// points count fully, older ones less the older they are.
+// neighbour, but never less than a share of the range that shrinks with the number of points ("magic clip").
+// Points count alike, or the newest 25 fully and older ones less the older they are, or as is said.
 //
 // It is kept up to date, never fitted anew: a point that comes or goes changes the bandwidths of its
 // neighbours only, and those are found in a sorted list for each dimension. What is left to do for each
@@ -22,15 +22,18 @@ namespace longship::study {
 
 class Parzen {
  public:
-  enum class Weights { newest_more, equal };
+  enum class Weights { newest_more, equal, given };
 
-  // The least width is 1 / (points + 2)^sharpness of the range, but never below 1 %.
-  Parzen(std::vector<Axis> axes, Weights weights, double sharpness = 1);
+  // The least width is 1 / (points + 2)^sharpness of the range, but never below `narrowest`.
+  Parzen(std::vector<Axis> axes, Weights weights, double sharpness = 1, double narrowest = 0.01);
 
   // Slots are any numbers of the caller's, ascending with age; a slot holds one point or none. Points have
   // one value per axis.
   void insert(std::size_t slot, std::span<const double> point);
   void erase(std::size_t slot);
+  // With Weights::given: those of slots that hold a point; of others they are forgotten. The wide kernel
+  // has 1.
+  void give_weights(std::span<const std::pair<std::size_t, double>> weights);
   [[nodiscard]] bool has(std::size_t slot) const;
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -66,8 +69,9 @@ class Parzen {
 
   std::vector<Dimension> dimensions_;
   Weights weights_;
-  double sharpness_;
+  double sharpness_, narrowest_;
   std::vector<std::uint8_t> present_;  // of each place; place 0 is the wide kernel, slot s has place s + 1
+  std::vector<double> given_;          // weight of each place
   std::vector<double> cumulated_;      // weights, for sampling
   std::vector<float> base_;            // log weight and norms of all dimensions; very low where no point is
   std::size_t size_ = 0;

@@ -18,6 +18,12 @@ void Split::follow(const History& history) {
   draw_line(history);
 }
 
+std::vector<std::size_t> Split::good() const {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < good_; ++i) indices.push_back(ranked_[i].index);
+  return indices;
+}
+
 Split::Key Split::key_of(const History& history, std::uint32_t index) {
   const auto& trial = history.trials()[index];
   if (const double excess = violation(trial); excess > 0) return {2, excess, 0, index};
@@ -59,6 +65,7 @@ void Split::rank_by_fronts(const History& history) {
 void Split::draw_line(const History& history) {
   auto good = static_cast<std::size_t>(std::ceil(0.1 * static_cast<double>(ranked_.size())));
   if (history.objectives() == 1) good = std::min<std::size_t>(good, 25);
+  good_ = good;
   for (std::size_t i = 0; i < ranked_.size(); ++i)
     sides_[ranked_[i].index] = i < good ? Side::good : Side::rest;
 }

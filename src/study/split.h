@@ -22,6 +22,8 @@ class Split {
   void follow(const History& history);
   // Of each trial, by its index.
   [[nodiscard]] const std::vector<Side>& sides() const { return sides_; }
+  // Indices of the good ones, the best first.
+  [[nodiscard]] std::vector<std::size_t> good() const;
 
  private:
   struct Key {
@@ -38,6 +40,7 @@ class Split {
   bool avoid_running_;
   std::size_t cursor_ = 0;
   std::vector<Key> ranked_;
+  std::size_t good_ = 0;  // so many of them, from the first
   std::vector<Side> sides_;
 };
 

@@ -2,12 +2,18 @@
 #include "tpe.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/random.h"
 #include "simple_samplers.h"
 
 namespace longship::study {
 namespace {
+
+// The rest is to tell poor regions. With kernels as narrow as those of the good ones it would cut a hole
+// around each trial, also around those next to the best: where to go on from there the holes would say.
+constexpr double narrowest_of_the_rest = 0.05;
 
 // What a trial gave these parameters; what it will give them, if it is still running. Nothing if one is
 // missing.
@@ -20,6 +26,26 @@ std::vector<double> point_of(const Trial& trial, const std::vector<ParameterId>&
     values.push_back(assigned->value);
   }
   return values;
+}
+
+std::vector<double> values_in(const Point& point, const std::vector<ParameterId>& space) {
+  std::vector<double> values;
+  for (const auto id : space) {
+    const auto* assigned = find(point, id);
+    if (assigned == nullptr) return {};
+    values.push_back(assigned->value);
+  }
+  return values;
+}
+
+// Whether trials are given these parameters and no others, each with so and so many values.
+bool is_all_and_countable(const History& history, const std::vector<ParameterId>& space) {
+  std::size_t searched = 0;
+  for (ParameterId id = 0; id < history.parameter_count(); ++id)
+    searched += is_single(history.parameter(id).domain) ? 0 : 1;
+  return searched == space.size() && std::all_of(space.begin(), space.end(), [&](ParameterId id) {
+           return count(history.parameter(id).domain) > 0;
+         });
 }
 
 }  // namespace
@@ -47,35 +73,57 @@ double TpeSampler::one(const History& history, TrialNumber number, ParameterId p
 }
 
 std::vector<double> TpeSampler::best_draw(const History& history, const Space& space, TrialNumber number) {
-  auto& [good, rest, _] = estimator(history, space, number);
+  auto& estimator = estimator_of(history, space, number);
   Random random({seed_, number, hash_of(history.parameter(space[0]).name), space.size()});
   std::vector<double> draws;
   for (std::size_t i = 0; i < settings_.candidates; ++i) {  // from all kernels in turn, not as chance has it
     const double share =
         (static_cast<double>(i) + random.uniform()) / static_cast<double>(settings_.candidates);
-    good.sample(random, draws, share);
+    estimator.good.sample(random, draws, share);
   }
-  const auto for_it = good.log_density(draws);
-  const auto against = rest.log_density(draws);
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < for_it.size(); ++i)
-    if (for_it[i] - against[i] > for_it[best] - against[best]) best = i;
-  const auto begin = draws.begin() + static_cast<std::ptrdiff_t>(best * space.size());
-  return {begin, begin + static_cast<std::ptrdiff_t>(space.size())};
+  auto best = best_of(estimator, space.size(), draws);
+  if (!estimator.tried.counts.contains(best)) return best;
+  draws.clear();  // all near the good ones has been tried: anywhere else, then
+  for (std::size_t i = 0; i < settings_.candidates; ++i) estimator.good.sample(random, draws, 0);
+  return best_of(estimator, space.size(), draws);
 }
 
-TpeSampler::Estimator& TpeSampler::estimator(const History& history, const Space& space, TrialNumber asking) {
+// The likeliest good one. What was tried is not tried again as long as there is something else.
+std::vector<double> TpeSampler::best_of(const Estimator& estimator, std::size_t size,
+                                        std::span<const double> draws) {
+  const auto for_it = estimator.good.log_density(draws);
+  const auto against = estimator.rest.log_density(draws);
+  std::vector<double> best;
+  std::pair<bool, double> merit;  // whether it is new, how likely it is good
+  for (std::size_t i = 0; i < for_it.size(); ++i) {
+    const auto values = draws.subspan(i * size, size);
+    std::vector<double> draw(values.begin(), values.end());
+    const std::pair here{!estimator.tried.counts.contains(draw), for_it[i] - against[i]};
+    if (!best.empty() && here <= merit) continue;
+    best = std::move(draw);
+    merit = here;
+  }
+  return best;
+}
+
+TpeSampler::Estimator& TpeSampler::estimator_of(const History& history, const Space& space,
+                                                TrialNumber asking) {
   auto found = estimators_.find(space);
   if (found == estimators_.end()) {
     std::vector<Axis> axes;
     for (const auto id : space) axes.push_back(history.parameter(id).axis);
-    const auto weights = history.objectives() == 1 ? Parzen::Weights::newest_more : Parzen::Weights::equal;
-    Estimator fresh{
-        Parzen(axes, weights, settings_.sharpness), Parzen(axes, Parzen::Weights::newest_more), {}};
-    found = estimators_.emplace(space, std::move(fresh)).first;
+    const auto weights = history.objectives() == 1 ? Parzen::Weights::given : Parzen::Weights::equal;
+    Parzen good(axes, weights, settings_.sharpness);
+    Parzen rest(std::move(axes), Parzen::Weights::newest_more, 1,
+                history.objectives() == 1 ? narrowest_of_the_rest : 0.01);
+    found = estimators_.emplace(space, Estimator{std::move(good), std::move(rest), {}, {}}).first;
   }
   split_.follow(history);
   auto& estimator = found->second;
+  if (is_all_and_countable(history, space))
+    follow(history, space, estimator.tried);
+  else
+    estimator.tried = {};
   const auto& wanted = split_.sides();
   const auto self = history.index_of(asking);
   estimator.sides.resize(wanted.size(), Side::none);
@@ -83,9 +131,42 @@ TpeSampler::Estimator& TpeSampler::estimator(const History& history, const Space
     const Side side = self == index ? Side::none : wanted[index];  // nobody avoids himself
     if (side != estimator.sides[index]) move(history, space, estimator, index, side);
   }
+  if (history.objectives() == 1) weigh_by_rank(estimator);
   estimator.good.prepare();
   estimator.rest.prepare();
   return estimator;
+}
+
+// Also those that failed: they would fail again.
+void TpeSampler::follow(const History& history, const Space& space, Tried& tried) {
+  const auto changes = history.changes_from(tried.cursor);
+  tried.cursor += changes.size();
+  tried.points.resize(history.trials().size());
+  for (const auto index : changes) {
+    const auto& trial = history.trials()[index];
+    // Of one that runs, what it will be given: what it has been given so far, others may not have read yet.
+    auto point = values_in(trial.state == TrialState::running ? trial.planned : trial.point, space);
+    if (point == tried.points[index]) continue;
+    if (auto& before = tried.points[index]; !before.empty())
+      if (const auto found = tried.counts.find(before); --found->second == 0) tried.counts.erase(found);
+    if (!point.empty()) ++tried.counts[point];
+    tried.points[index] = std::move(point);
+  }
+}
+
+// The best of the good ones says more of where the optimum is than the one that is just not bad: weights fall
+// with the logarithm of the rank, as in evolution strategies (Hansen and Ostermeier 2001), and sum to their
+// number, so that the wide kernel keeps its share.
+void TpeSampler::weigh_by_rank(Estimator& estimator) const {
+  std::vector<std::pair<std::size_t, double>> weights;
+  for (const auto index : split_.good())
+    if (estimator.good.has(index)) weights.emplace_back(index, 0);
+  const auto count = static_cast<double>(weights.size());
+  double sum = 0;
+  for (std::size_t rank = 0; rank < weights.size(); ++rank)
+    sum += weights[rank].second = std::log((count + 0.5) / static_cast<double>(rank + 1));
+  for (auto& [_, weight] : weights) weight *= count / sum;
+  estimator.good.give_weights(weights);
 }
 
 void TpeSampler::move(const History& history, const Space& space, Estimator& estimator, std::size_t index,

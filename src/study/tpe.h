@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "parzen.h"
@@ -29,15 +30,27 @@ class TpeSampler : public Sampler {
   double one(const History& history, TrialNumber number, ParameterId parameter) override;
 
  private:
+  using Space = std::vector<ParameterId>;
+
+  // What trials were given already, where that is all they are given and nothing of it is continuous.
+  struct Tried {
+    std::size_t cursor = 0;                   // in the history's changes
+    std::vector<std::vector<double>> points;  // of each trial; empty: not known
+    std::map<std::vector<double>, std::size_t> counts;
+  };
   // Both densities over one set of parameters, and which trial is in which.
   struct Estimator {
     Parzen good, rest;
     std::vector<Side> sides;
+    Tried tried;
   };
-  using Space = std::vector<ParameterId>;
 
-  Estimator& estimator(const History& history, const Space& space, TrialNumber asking);
+  Estimator& estimator_of(const History& history, const Space& space, TrialNumber asking);
+  static void follow(const History& history, const Space& space, Tried& tried);
+  static std::vector<double> best_of(const Estimator& estimator, std::size_t size,
+                                     std::span<const double> draws);
   std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number);
+  void weigh_by_rank(Estimator& estimator) const;
   void move(const History& history, const Space& space, Estimator& estimator, std::size_t index,
             Side to) const;
 

@@ -92,6 +92,16 @@ Array importance_json(const History& history) {
   return array;
 }
 
+// What Study.set_metric_names() of Python has noted.
+std::vector<std::string> metric_names(const History& history) {
+  const auto* json = find_remark(history.attributes(), remark::metric_names);
+  if (json == nullptr) return {};
+  const auto list = formats::parse_json(*json, "the names of the metrics");
+  std::vector<std::string> names;
+  for (const auto& name : list.array()) names.push_back(plain_text(name));
+  return names;
+}
+
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -103,10 +113,12 @@ std::string csv_cell(const std::string& text) {
 
 std::vector<Objective> objectives_of(const History& history, const StudyFile* file) {
   if (file != nullptr) return file->objectives;
+  const auto names = metric_names(history);
   std::vector<Objective> objectives;
-  for (std::size_t i = 0; i < history.objectives(); ++i)
-    objectives.push_back({history.objectives() == 1 ? "value" : fmt::format("value {}", i + 1),
-                          history.maximise()[i] != 0, ""});
+  for (std::size_t i = 0; i < history.objectives(); ++i) {
+    auto name = history.objectives() == 1 ? "value" : fmt::format("value {}", i + 1);
+    objectives.push_back({i < names.size() ? names[i] : std::move(name), history.maximise()[i] != 0, ""});
+  }
   return objectives;
 }
 

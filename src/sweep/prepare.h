@@ -46,6 +46,7 @@ inline constexpr const char* known_as = "longship.job";       // "digits-7"
 inline constexpr const char* reason = "longship.reason";      // why it failed
 inline constexpr const char* rejected = "longship.rejected";  // the rule that its values break
 inline constexpr const char* taken_from = "longship.from";    // number in the study it was taken from
+inline constexpr const char* metric_names = "study:metric_names";  // of a study from Python
 inline constexpr const char* file = "longship.study";         // of a study: its file as JSON
 inline constexpr const char* identity =
     "longship.identity";  // of a study: by which a hub tells it from others

@@ -32,6 +32,7 @@ TEST(NumberTest, ValuesKeepThreeDigits) {
   EXPECT_EQ(human_value(-4180.4), "-4 180");
   EXPECT_EQ(human_value(1.3e-7), "1.3e-07");
   EXPECT_EQ(human_value(0), "0");
+  EXPECT_EQ(human_value(-0.0), "0");
   EXPECT_EQ(human_value(std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 

@@ -59,6 +59,20 @@ TEST(ParzenTest, ComingAndGoingLeavesNoTrace) {
     EXPECT_NEAR(busy.log_density(point(7 * i))[0], plain.log_density(point(7 * i))[0], 1e-5);
 }
 
+TEST(ParzenTest, GivenWeightsSayHowMuchAPointCounts) {
+  Parzen parzen({Axis(real(0, 1))}, Parzen::Weights::given);
+  const auto height = [&](double x) { return std::exp(parzen.log_density(std::vector{x})[0]); };
+  for (std::size_t i = 0; i < 10; ++i) parzen.insert(i, std::vector{i % 2 == 0 ? 0.2 : 0.8});
+  parzen.prepare();
+  EXPECT_NEAR(height(0.2), height(0.8), 1e-4);
+  std::vector<std::pair<std::size_t, double>> weights;
+  for (std::size_t i = 0; i < 10; ++i) weights.emplace_back(i, i % 2 == 0 ? 1.5 : 0.5);
+  parzen.give_weights(weights);
+  parzen.prepare();
+  EXPECT_GT(height(0.2), 2.5 * height(0.8));
+  EXPECT_NEAR(integral(parzen), 1, 1e-4);
+}
+
 TEST(ParzenTest, SamplesFollowTheDensity) {
   Parzen parzen({Axis(real(0, 1))}, Parzen::Weights::equal);
   for (std::size_t i = 0; i < 20; ++i) parzen.insert(i, std::vector{0.2 + 0.002 * static_cast<double>(i)});

@@ -253,6 +253,68 @@ TEST(SearchTest,
   EXPECT_LT(median_regret("auto", 40), 0.01);
 }
 
+TEST(SearchTest, TheBestOfTheGoodTrialsCountsMost) {
+  int near_best = 0, near_second = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Study study(std::vector<std::uint8_t>{0});
+    study.use(make_sampler("tpe", seed));
+    const auto x = study.parameter("x", real(0, 1));
+    for (int i = 0; i < 20; ++i) {  // two are good, and all lie as in a mirror
+      Trial trial;
+      trial.point = {{x, i < 2 ? 0.2 + 0.6 * i : 0.05 + 0.9 / 17 * (i - 2)}};
+      trial.state = TrialState::complete;
+      trial.values = {i < 2 ? i : 10.0};
+      study.add(std::move(trial));
+    }
+    const double value = study.suggest(study.ask(1), x);
+    near_best += std::abs(value - 0.2) < 0.2 ? 1 : 0;
+    near_second += std::abs(value - 0.8) < 0.2 ? 1 : 0;
+  }
+  EXPECT_GT(near_best, 3 * near_second);
+}
+
+TEST(SearchTest, WhatWasTriedIsNotTriedAgain) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("tpe", 1, Options("startup=8")));
+  const auto n = study.parameter("n", integer(0, 15)),
+             net = study.parameter("net", category({"a", "b", "c"})),
+             only = study.parameter("only", real(2, 2));
+  std::map<std::pair<double, double>, int> seen;
+  for (int i = 0; i < 24; ++i) {
+    const auto number = study.ask(1);
+    const std::pair point{study.suggest(number, n), study.suggest(number, net)};
+    static_cast<void>(study.suggest(number, only));
+    if (i >= 8) {
+      EXPECT_EQ(seen[point], 0) << "trial " << i;
+    }
+    ++seen[point];
+    // Also not what failed.
+    const bool fails = i % 5 == 4;
+    study.tell(number, fails ? TrialState::failed : TrialState::complete,
+               fails ? std::vector<double>{} : std::vector{std::abs(point.first - 5) + point.second}, 2);
+  }
+  for (int i = 0; i < 100; ++i) {
+    const auto number = study.ask(1);
+    ++seen[{study.suggest(number, n), study.suggest(number, net)}];
+    study.tell(number, TrialState::complete, {1}, 2);
+  }
+  EXPECT_EQ(seen.size(), 48u);  // and where nothing is left it goes on all the same
+}
+
+TEST(SearchTest, ADimensionOfItsOwnMayRepeatItsValues) {  // the rest of the trial is another one
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("tpe", 1));
+  const auto kind = study.parameter("kind", category({"a", "b"})), x = study.parameter("x", real(0, 1));
+  int chosen = 0;
+  for (int i = 0; i < 40; ++i) {
+    const auto number = study.ask(1);
+    const double value = study.suggest(number, kind);
+    study.tell(number, TrialState::complete, {value + study.suggest(number, x)}, 2);
+    chosen += i >= 10 && value == 0 ? 1 : 0;
+  }
+  EXPECT_GT(chosen, 20);
+}
+
 TEST(SearchTest, FourAtOnceAreNearlyAsGood) {
   EXPECT_LT(median_regret("tpe", 100, true), 0.6);
   EXPECT_LT(median_regret("gp", 48, true), 0.05);

@@ -51,6 +51,14 @@ TEST(DescribeTest, AStudyAsJsonHasNumbersThatJsonLacksAsTexts) {
   EXPECT_THAT(json, HasSubstr(R"("objectives":[{"metric":"value","direction":"minimize"}])"));
 }
 
+TEST(DescribeTest, ObjectivesHaveTheNamesThatPythonGaveThem) {
+  study::Study study(std::vector<std::uint8_t>{0, 1});
+  EXPECT_EQ(objectives_of(study.history(), nullptr)[1].metric, "value 2");
+  study.note({true, remark::metric_names, R"(["loss","speed"])"});
+  EXPECT_EQ(objectives_of(study.history(), nullptr)[0].metric, "loss");
+  EXPECT_EQ(objectives_of(study.history(), nullptr)[1].metric, "speed");
+}
+
 TEST(PageTest, NoTextOfTheStudyEndsTheScript) {
   const auto text = page(study_json(*small_study("\"</script><script>alert(1)</script>@STYLE@\""), nullptr));
   EXPECT_THAT(text, Not(HasSubstr("<script>alert")));

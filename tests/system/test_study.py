@@ -97,6 +97,8 @@ def test_values_that_are_none_fail_the_trial():
     study = optuna.create_study()
     study.optimize(lambda trial: float("nan") if trial.number == 0 else "word" if trial.number == 1 else None, n_trials=3)
     assert [trial.state for trial in study.trials] == [TrialState.FAIL] * 3
+    reasons = [trial.system_attrs["longship.reason"] for trial in study.trials]
+    assert reasons == ["NaN is no value", "'word' is no number", "the objective returned None, not a number"]
     with pytest.raises(ValueError, match="no trial is complete"):
         study.best_trial
     with pytest.raises(ValueError, match="NaN is no value"):
@@ -180,6 +182,7 @@ def test_exceptions_fail_their_trial_and_end_the_loop_unless_caught():
     with pytest.raises(KeyError):
         study.optimize(objective, n_trials=5)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE, TrialState.FAIL]
+    assert study.trials[1].system_attrs["longship.reason"] == "KeyError: 'x'"
     study = optuna.create_study()
     study.optimize(objective, n_trials=5, catch=(KeyError,))
     assert len(study.trials) == 5

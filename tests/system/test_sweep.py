@@ -71,7 +71,9 @@ def test_a_study_of_a_command_from_its_file_to_its_pictures(longship, here, tmp_
     best = min(told["trials"], key=lambda trial: trial["values"][0])
     assert told["best"][0]["number"] == best["number"]
     assert abs(best["values"][0] - ((best["params"]["x"] - 0.25) ** 2 + 1 / 3)) < 1e-9
-    assert "trials    6 complete of 6" in longship("study", "show", here / "studies" / "bowl").stdout
+    screen = longship("study", "show", here / "studies" / "bowl").stdout
+    assert "trials    6 complete of 6\nprogress  100 %\n" in screen
+    assert re.search(r"^TRIAL +STATE +VALUE +TIME +VALUES$", screen, re.MULTILINE)  # neither job nor reason: nobody has one
     assert longship("study", "best", study).stdout.startswith(f"trial {best['number']}: ")
 
     rows = list(csv.DictReader(io.StringIO(longship("study", "export", study).stdout)))

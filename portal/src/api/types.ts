@@ -151,6 +151,7 @@ export interface StudyTrial {
   state: string;
   values: (number | string)[]; // "inf" and "nan" are texts
   params: Record<string, unknown>;
+  reports?: unknown[];
   job?: string;
   reason?: string;
 }

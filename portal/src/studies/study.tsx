@@ -22,7 +22,8 @@ export function StudyPage(props: { owner: string; name: string }) {
   }, [props.owner, props.name]);
   useEffect(() => {
     // Nothing moves unless data moved.
-    const now = JSON.stringify(study?.counts) + study?.trials.length;
+    const reports = study?.trials.reduce((sum, trial) => sum + (trial.reports?.length ?? 0), 0);
+    const now = `${JSON.stringify(study?.counts)} ${study?.trials.length} ${reports}`;
     if (!study || !plots.current || drawn.current === now) return;
     drawn.current = now;
     draw(plots.current, study);

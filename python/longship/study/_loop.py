@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Tuple, Type
 
@@ -51,6 +52,7 @@ def _one(study: "Study", objective: Callable[[Any], Any], catch: Tuple[Type[Base
     except TrialPruned:
         told = study.tell(trial, state=TrialState.PRUNED)
     except BaseException as raised:  # KeyboardInterrupt too: the trial has ended
+        study._note_reason(trial.number, "".join(traceback.format_exception_only(type(raised), raised)).strip())
         study.tell(trial, state=TrialState.FAIL)
         if not isinstance(raised, catch):
             raise

@@ -109,6 +109,7 @@ class Study:
             state = TrialState.FAIL if complaint else TrialState.COMPLETE
             if complaint:
                 _log.warning("trial %d failed: %s", number, complaint)
+                self._note_reason(number, complaint)
         elif state == TrialState.COMPLETE and complaint:
             raise ValueError(complaint)
         if state == TrialState.PRUNED and numbers is None:
@@ -117,6 +118,10 @@ class Study:
             self._native.constrain(number, [float(c) for c in self._sampler._constraints_func(self._frozen(number))])
         self._native.tell(number, int(state), numbers if state != TrialState.FAIL and numbers else [])
         return self._frozen(number)
+
+    def _note_reason(self, number: int, reason: str) -> None:
+        """Why a trial fails, where `longship study show`, the plots and the export look for it."""
+        self._native.note(number, True, "longship.reason", reason)
 
     def _numbers(self, values: Any) -> Tuple[Optional[List[float]], Optional[str]]:
         """The values as floats, and what is wrong with them if something is."""

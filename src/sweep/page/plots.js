@@ -10,36 +10,49 @@ const MOST_DRAWN = 2500; // trials; more only cover each other
 export function draw(root, study) {
   const trials = thinned(study.trials.map(readTrial), study);
   root.replaceChildren();
+  const columns = Math.max(1, Math.floor((root.clientWidth + GAP) / (CARD + GAP)));
+  let row = []; // the cards that share a row
   const picture = (title, about, wide, build) => {
     const card = html("section", { class: wide ? "card wide" : "card" });
-    card.append(html("h2", {}, title), html("p", { class: "about" }, about));
-    build(card);
+    const words = [html("h2", {}, title), html("p", { class: "about" }, about)];
+    const fill = (share) => card.replaceChildren(...words, build(boxOf(root.clientWidth / share)));
+    if (wide) endRow();
+    else row = row.length === columns ? [{ card, fill }] : [...row, { card, fill }];
+    fill(wide ? 1 : columns);
     root.append(card);
+  };
+  const endRow = () => {
+    if (columns > 1 && row.length === 1) { // nothing stands beside it
+      row[0].card.classList.add("wide");
+      row[0].fill(1);
+    }
+    row = [];
   };
   study.objectives.forEach((objective, index) => {
     const of = study.objectives.length > 1 ? ` of ${objective.metric}` : "";
     picture(`History${of}`, "Each trial in its order; the line is the best so far. What lies far off stands at the edge.", false,
-      (card) => card.append(historyPlot(study, trials, index)));
+      (box) => historyPlot(study, trials, index, box));
     if (Object.keys(study.importance[index] ?? {}).length > 0)
       picture(`Importance${of}`, "How much of the variation each parameter explains by itself (fANOVA).", false,
-        (card) => card.append(importancePlot(study.importance[index])));
+        (box) => importancePlot(study.importance[index], box));
   });
   if (study.objectives.length > 1)
     picture("Pareto front", "Trials that no other one beats in all objectives are filled.", false,
-      (card) => card.append(paretoPlot(study, trials)));
+      (box) => paretoPlot(study, trials, box));
   if (trials.some((trial) => trial.reports.length > 1))
     picture("Curves", `${study.objectives[0].metric} as it was reported on the way; pruned trials are dashed.`, false,
-      (card) => card.append(curvesPlot(study, trials)));
+      (box) => curvesPlot(study, trials, box));
   const complete = trials.filter((trial) => trial.state === "complete");
   if (complete.length > 1 && study.parameters.length > 0) {
     picture("Parallel coordinates", "One line for each complete trial, the better the darker.", true,
-      (card) => card.append(parallelPlot(study, complete)));
-    picture("Slices", "The objective over each parameter; later trials are darker.", true, (card) => {
+      () => parallelPlot(study, complete));
+    picture("Slices", "The objective over each parameter; later trials are darker.", true, () => {
       const row = html("div", { class: "slices" });
       for (const parameter of study.parameters) row.append(slicePlot(study, complete, parameter));
-      card.append(row);
+      return row;
     });
   }
+  endRow();
   if (complete.length === 0)
     root.prepend(html("p", { class: "empty" }, "No trial is complete yet: there is nothing to draw."));
   markTogether(root);
@@ -87,8 +100,8 @@ export function short(value) {
   return String(Number(value.toPrecision(4)));
 }
 
-function niceTicks(low, high, count) {
-  const raw = (high - low) / count;
+function niceTicks(low, high, count, whole) {
+  const raw = whole ? Math.max(1, (high - low) / count) : (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= raw) ?? raw;
   const ticks = [];
@@ -103,10 +116,10 @@ function logTicks(low, high) {
 }
 
 // A scale maps a value to a place between `from` and `to`, and knows its ticks.
-function linear(low, high, from, to, count = 5) {
+function linear(low, high, from, to, count = 5, whole = false) {
   if (!(high > low)) [low, high] = [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
   const scale = (value) => from + ((value - low) / (high - low)) * (to - from);
-  return Object.assign(scale, { ticks: niceTicks(low, high, count) });
+  return Object.assign(scale, { ticks: niceTicks(low, high, count, whole) });
 }
 
 function logarithmic(low, high, from, to) {
@@ -117,14 +130,14 @@ function logarithmic(low, high, from, to) {
 function categories(choices, from, to) {
   const place = (index) => from + ((index + 0.5) / choices.length) * (to - from);
   const texts = choices.map(String);
-  return Object.assign((value) => place(texts.indexOf(String(value))), { ticks: choices });
+  return Object.assign((value) => place(texts.indexOf(String(value))), { ticks: choices, room: Math.abs(to - from) / choices.length });
 }
 
 function scaleOf(parameter, from, to) {
   if (parameter.choices) return categories(parameter.choices, from, to);
   return parameter.log
     ? logarithmic(parameter.low, parameter.high, from, to)
-    : linear(parameter.low, parameter.high, from, to, 4);
+    : linear(parameter.low, parameter.high, from, to, 4, parameter.kind === "int");
 }
 
 // From the bulk of the values: one that exploded must not flatten all others.
@@ -169,7 +182,20 @@ function text(x, y, words, attributes = {}) {
   return svg("text", { x, y, ...attributes }, words);
 }
 
-const BOX = { width: 560, height: 300, left: 58, right: 14, top: 12, bottom: 40 };
+// A letter is about so wide.
+const LETTER = 6;
+
+function cut(words, room) {
+  const most = Math.max(2, Math.floor(room / LETTER));
+  return words.length > most ? `${words.slice(0, most - 1)}…` : words;
+}
+
+const CARD = 460, GAP = 16; // the least width of a card and what is between them, as in plots.css
+
+// Drawn as wide as it will stand there: letters that shrink or grow with a picture cannot be read.
+function boxOf(room) {
+  return { width: Math.max(300, Math.min(1140, (room || 600) - 40)), height: 300, left: 58, right: 14, top: 12, bottom: 40 };
+}
 
 function withAxes(box, x, y, xName, yName) {
   const picture = frame(box.width, box.height, `${yName} over ${xName}`);
@@ -182,9 +208,9 @@ function withAxes(box, x, y, xName, yName) {
   }
   for (const tick of x.ticks)
     picture.append(svg("line", { class: "axis", x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4 }),
-      text(x(tick), bottom + 17, short(tick), { class: "tick", "text-anchor": "middle" }));
+      text(x(tick), bottom + 17, cut(short(tick), x.room ?? Infinity), { class: "tick", "text-anchor": "middle" }));
   picture.append(svg("line", { class: "axis", x1: box.left, x2: box.width - box.right, y1: bottom, y2: bottom }),
-    text((box.left + box.width - box.right) / 2, box.height - 5, xName, { class: "name", "text-anchor": "middle" }));
+    text((box.left + box.width - box.right) / 2, box.height - 5, cut(xName, box.width - box.left), { class: "name", "text-anchor": "middle" }));
   if (yName)
     picture.append(text(0, 0, yName, { class: "name", "text-anchor": "middle", transform: `translate(12 ${(box.top + bottom) / 2}) rotate(-90)` }));
   return picture;
@@ -202,21 +228,20 @@ function dot(trial, study, x, y, attributes) {
     svg("title", {}, about(trial, study)));
 }
 
-function historyPlot(study, trials, index) {
+function historyPlot(study, trials, index, box) {
   const { metric, direction } = study.objectives[index];
-  const bottom = BOX.height - BOX.bottom;
-  const x = linear(0, Math.max(1, ...trials.map((trial) => trial.number)), BOX.left + 6, BOX.width - BOX.right - 6);
+  const bottom = box.height - box.bottom;
+  const x = linear(0, Math.max(1, ...trials.map((trial) => trial.number)), box.left + 6, box.width - box.right - 6, 5, true);
   const shown = trials.map((trial) => (trial.state === "complete" || trial.state === "pruned" ? trial.values[index] : NaN));
-  const y = linear(...extent(shown), bottom, BOX.top);
-  const clamp = (place) => Math.min(bottom, Math.max(BOX.top, place));
-  const picture = withAxes(BOX, x, y, "trial", metric);
+  const y = linear(...extent(shown), bottom, box.top);
+  const clamp = (place) => Math.min(bottom, Math.max(box.top, place));
+  const picture = withAxes(box, x, y, "trial", metric);
   let path = "";
   bestSoFar(trials, index, direction).forEach((best, place) => {
     if (Number.isNaN(best)) return;
     const at = x(trials[place].number).toFixed(1), height = clamp(y(best)).toFixed(1);
     path += path ? `H${at}V${height}` : `M${at},${height}`;
   });
-  picture.append(svg("path", { class: "best", d: path }));
   trials.forEach((trial, place) => {
     if (trial.state === "failed")
       picture.append(svg("path", { class: "failed", "data-trial": trial.number, d: `M${x(trial.number) - 3},${bottom - 7}l6,6m0,-6l-6,6` },
@@ -224,30 +249,31 @@ function historyPlot(study, trials, index) {
     else if (!Number.isNaN(shown[place]))
       picture.append(dot(trial, study, x(trial.number), clamp(y(shown[place])), { class: trial.state }));
   });
+  picture.append(svg("path", { class: "best", d: path })); // above: many trials would hide it
   return picture;
 }
 
-function importancePlot(shares) {
+function importancePlot(shares, box) {
   const entries = Object.entries(shares);
-  const row = 30, width = 560, left = 150;
+  const row = 30, width = box.width, left = 150;
   const picture = frame(width, entries.length * row + 12, "importance of the parameters");
   entries.forEach(([name, share], index) => {
     const y = index * row + 8;
     const length = Math.max(2, share * (width - left - 64));
-    picture.append(text(left - 10, y + 15, name.length > 20 ? `${name.slice(0, 19)}…` : name, { class: "label", "text-anchor": "end" }),
+    picture.append(text(left - 10, y + 15, cut(name, left - 30), { class: "label", "text-anchor": "end" }),
       svg("rect", { class: "share", x: left, y, width: length, height: row - 10, rx: 2 }),
       text(left + length + 8, y + 15, `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`, { class: "tick" }));
   });
   return picture;
 }
 
-function paretoPlot(study, trials) {
+function paretoPlot(study, trials, box) {
   const complete = trials.filter((trial) => trial.state === "complete");
-  const bottom = BOX.height - BOX.bottom;
-  const x = linear(...extent(complete.map((trial) => trial.values[0])), BOX.left, BOX.width - BOX.right);
-  const y = linear(...extent(complete.map((trial) => trial.values[1])), bottom, BOX.top);
+  const bottom = box.height - box.bottom;
+  const x = linear(...extent(complete.map((trial) => trial.values[0])), box.left, box.width - box.right);
+  const y = linear(...extent(complete.map((trial) => trial.values[1])), bottom, box.top);
   const names = study.objectives.map(({ metric, direction }) => `${metric} (${direction === "maximize" ? "more" : "less"} is better)`);
-  const picture = withAxes(BOX, x, y, names[0], names[1]);
+  const picture = withAxes(box, x, y, names[0], names[1]);
   const front = new Set(study.best.map((trial) => trial.number));
   const inside = (trial) => Number.isFinite(trial.values[0]) && Number.isFinite(trial.values[1]);
   if (study.objectives.length === 2) {
@@ -260,17 +286,17 @@ function paretoPlot(study, trials) {
   return picture;
 }
 
-function curvesPlot(study, trials) {
+function curvesPlot(study, trials, box) {
   const curves = trials.filter((trial) => trial.reports.length > 1).slice(-300);
   const steps = curves.flatMap((trial) => trial.reports.map(([step]) => step));
-  const bottom = BOX.height - BOX.bottom;
-  const x = linear(Math.min(...steps), Math.max(...steps), BOX.left, BOX.width - BOX.right);
-  const y = linear(...extent(curves.flatMap((trial) => trial.reports.map(([, value]) => value))), bottom, BOX.top);
-  const picture = withAxes(BOX, x, y, "step", study.objectives[0].metric);
+  const bottom = box.height - box.bottom;
+  const x = linear(Math.min(...steps), Math.max(...steps), box.left, box.width - box.right, 5, true);
+  const y = linear(...extent(curves.flatMap((trial) => trial.reports.map(([, value]) => value))), bottom, box.top);
+  const picture = withAxes(box, x, y, "step", study.objectives[0].metric);
   const best = new Set(study.best.map((trial) => trial.number));
   for (const trial of curves) {
     const points = trial.reports.filter(([, value]) => Number.isFinite(value))
-      .map(([step, value]) => `${x(step).toFixed(1)},${Math.min(bottom, Math.max(BOX.top, y(value))).toFixed(1)}`);
+      .map(([step, value]) => `${x(step).toFixed(1)},${Math.min(bottom, Math.max(box.top, y(value))).toFixed(1)}`);
     picture.append(svg("polyline", { class: `curve ${trial.state}${best.has(trial.number) ? " winner" : ""}`, "data-trial": trial.number, points: points.join(" ") },
       svg("title", {}, about(trial, study))));
   }
@@ -309,9 +335,9 @@ function parallelPlot(study, trials) {
   }
   columns.forEach((column, index) => {
     picture.append(svg("line", { class: "axis", x1: x(index), x2: x(index), y1: top, y2: bottom }),
-      text(x(index), 16, column.name, { class: "label", "text-anchor": "middle" }));
+      text(x(index), 16, cut(column.name, Math.max(60, x(1) - x(0) - 6)), { class: "label", "text-anchor": "middle" }));
     for (const tick of column.scale.ticks)
-      picture.append(text(x(index) - 6, column.scale(tick) + 4, short(tick), { class: "tick halo", "text-anchor": "end" }));
+      picture.append(text(x(index) - 6, column.scale(tick) + 4, cut(short(tick), Math.max(60, x(1) - x(0) - 12)), { class: "tick halo", "text-anchor": "end" }));
   });
   return picture;
 }
@@ -339,6 +365,6 @@ function markTogether(root) {
     if (number === undefined) return;
     for (const element of root.querySelectorAll(`[data-trial="${number}"]`)) element.classList.toggle("hot", on);
   };
-  root.addEventListener("pointerover", (event) => mark(event, true));
-  root.addEventListener("pointerout", (event) => mark(event, false));
+  root.onpointerover = (event) => mark(event, true); // once, however often it is drawn
+  root.onpointerout = (event) => mark(event, false);
 }
