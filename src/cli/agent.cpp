@@ -19,6 +19,7 @@
 #include "hub_client.h"
 #include "installation.h"
 #include "launch/signals.h"
+#include "net/address.h"
 #include "site/probe.h"
 
 namespace longship::cli {
@@ -62,6 +63,8 @@ std::string token_of(const Words& words) {
   const fs::path file =
       words.token_file.empty() ? default_hub_directory() / "token" : fs::path(words.token_file);
   const auto text = within("the token", [&] { return read_file(file, 4096); });
+  if (trim(text).empty())
+    throw Error(Failure::usage, "the token: {} is empty: \"longship site add\" wrote it", file.string());
   return std::string(trim(text));
 }
 
@@ -92,6 +95,7 @@ agent::Options options_of(const Words& words, const std::string& version, const 
   auto url = url_of(words);
   while (url.ends_with('/')) url.pop_back();
   static_cast<void>(token_of(words));  // wrong words are better told now than at the first connection
+  static_cast<void>(net::parse_address(url));
   options.connect = [words, url, stop] {
     return net::connect_websocket(url + "/v1/agent", token_of(words), words.ca_file, stop);
   };

@@ -182,7 +182,8 @@ sweep::Ended TrialsAtHub::judge(const formats::Value& job, study::TrialNumber tr
 std::optional<std::string> TrialsAtHub::file_of(const std::string& id, const std::string& name) {
   const auto answer = hub_.call({.path = job_path(id, "/files/" + net::percent_encode(name, true))});
   if (answer.ok()) return answer.body;
-  if (answer.status == 503) throw net::Unreachable("the site of {} does not answer", id);
+  if (answer.status >= 500)  // what cannot be had now must not count as if the trial had left nothing
+    throw net::Unreachable("the file {} of {} does not come: the hub answers {}", name, id, answer.status);
   return {};
 }
 

@@ -95,7 +95,7 @@ void expire_questions(const Step& step, LinkId gone) {
     const bool cut = gone != 0 && question.link == gone;
     if (late)
       step.reply(question.request,
-                 failure(504, fmt::format("the agent that has {} did not answer within {} seconds: try again",
+                 failure(503, fmt::format("the agent that has {} did not answer within {} seconds: try again",
                                           question.name, question_timeout.count())));
     if (cut)
       step.reply(question.request,

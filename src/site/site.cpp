@@ -69,6 +69,7 @@ Node read_node(const Fields& site) {
   const auto fields = *site.table("node", {"arch", "cores", "memory", "gpus", "local", "network"});
   Node node;
   node.arch = fit::kernel_architecture(fields.text("arch"));
+  if (node.arch.empty()) throw fields.wrong("arch", "expected an architecture, such as x86_64");
   fields.required("cores");
   node.cores = read_count(fields, "cores", {1, 8'192}, 1);
   node.memory = fields.bytes("memory", {"1MiB", "1PiB"}).value_or(0);

@@ -229,6 +229,20 @@ TEST(NextTest, WhatAPersonCancelledDoesNotCount) {
   EXPECT_EQ(world.change(id, Verb::cancel).status, 200) << "twice is harmless";
 }
 
+TEST(NextTest, WhatASiteDoesNotAnswerInTimeMayBeAskedAgain) {
+  World world;
+  const auto link = world.connect("here");
+  AskSite asked;
+  asked.job = world.submit();
+  asked.name = "m.jsonl";
+  world.start(link, "digits-1.1");
+  EXPECT_EQ(world.ask(asked).status, 0) << "the site has to be asked";
+  const auto request = world.last_request();
+  world.pass(std::chrono::seconds(15));
+  EXPECT_EQ(world.replies.at(request).status, 503);
+  EXPECT_THAT(world.replies.at(request).body, HasSubstr("did not answer within 10 seconds: try again"));
+}
+
 TEST(NextTest, HoldAndRelease) {
   World world;
   const auto id = world.submit();

@@ -196,6 +196,8 @@ TEST(SiteTest, MistakesAreNamedWithLineAndKey) {
            {"version = 1\nname = \"a\"\nbatch = \"slurm\"\nspool = \"x\"\n",
             "site.toml:4: spool: expected an absolute path, found \"x\""},
            {"version = 1\nname = \"a\"\nbatch = \"slurm\"\nspool = \"/x\"\n", "site.toml: node: missing"},
+           {"version = 1\nname = \"a\"\nbatch = \"slurm\"\nspool = \"/x\"\n[node]\narch = \"\"\n",
+            "site.toml:6: node.arch: expected an architecture, such as x86_64"},
            {"version = 1\nname = \"a\"\nbatch = \"slurm\"\nspool = \"/x\"\n[node]\narch = \"x\"\n",
             "site.toml:5: node.cores: missing"},
            {"version = 1\nname = \"a\"\nbatch = \"slurm\"\nspool = \"/x\"\n[node]\narch = \"x\"\ncores = 1\n",

@@ -49,6 +49,16 @@ def test_a_mistake_is_named_with_its_line(longship, tmp_path):
     assert 'site.toml:3: batch: expected one of local, slurm, lsf, pbs, found "slrum": did you mean "slurm"?' in done.stderr
 
 
+@pytest.mark.parametrize("hub, token, said", [
+    ("foo", "t\n", "foo is not an address: it begins with http:// or https://"),
+    ("http://127.0.0.1:1", " \n", "token is empty: \"longship site add\" wrote it")])
+def test_an_agent_that_could_never_reach_its_hub_ends_at_once(longship, tmp_path, hub, token, said):
+    assert longship("site", "probe", "--batch", "local", "-o", "site.toml").returncode == 0
+    (tmp_path / "token").write_text(token)
+    done = longship("agent", "--site-file", "site.toml", "--hub", hub, "--token-file", "token", timeout=30)
+    assert done.returncode == 2 and said in done.stderr
+
+
 @SLURM
 def test_probe_finds_the_partitions_of_a_real_slurm(longship, lab):
     longship.environment.update(lab, SCRATCH="/scratch/me", SINFO_FORMAT="%N")
