@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <semaphore>
@@ -19,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/turns.h"
 #include "libfuse.h"
 
 namespace longship::box {
@@ -58,25 +57,6 @@ class Alertness {
   Clock::time_point answered_, looked_;
 };
 
-// As sched_setattr(2) has it; the kernel's own header does not go together with the C library's.
-struct SchedulingAttributes {
-  std::uint32_t size = sizeof(SchedulingAttributes), policy = SCHED_OTHER;
-  std::uint64_t flags = 0;
-  std::int32_t nice = 0;
-  std::uint32_t priority = 0;
-  std::uint64_t runtime = 0, deadline = 0, period = 0;  // nanoseconds
-};
-
-// An answer takes microseconds, and a program waits for it: whoever computes on this core meanwhile is to let
-// us in at once. The kernel does that, since 6.12, for those who want only short turns; older ones ignore it.
-void take_short_turns() {
-  SchedulingAttributes attributes;
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;
-  attributes.runtime = 100'000;  // the least there is
-  ::syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 class Crew {
  public:
   Crew(fuse_session* session, const CrewLife& life)
@@ -85,7 +65,7 @@ class Crew {
   }
 
   void lead() {
-    take_short_turns();
+    take_short_turns();  // an answer takes microseconds, and a program waits for it
     fuse_buf buffer = {};
     for (bool rested = true;;) {
       const int size = fuse_session_receive_buf(session_, &buffer);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/turns.h"
 
 namespace longship::image {
 namespace {
@@ -116,6 +117,9 @@ void BlockPool::retire(std::unique_ptr<Block> block) {
 }
 
 void BlockPool::work(sqfs_compressor_t& compressor) {
+  // Whoever brings blocks comes first when there is something to bring: otherwise all compress what is left,
+  // and then wait for the next.
+  give_way();
   for (std::unique_lock lock(mutex_);;) {
     ++idle_;
     to_do_.wait(lock, [this] { return ended_ || !waiting_.empty(); });

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """longship image: import, build, look, remove, with the real program; as root and as an ordinary user."""
+import errno
 import gzip
 import json
 import lzma
@@ -11,6 +12,7 @@ import tarfile
 
 import pytest
 from image_files import by_gzip, tar_of, write_layout
+from seccomp import forbid
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGSHIP = os.environ.get("LONGSHIP", str(ROOT / "build/bin/longship"))
@@ -32,10 +34,10 @@ def longship(request, tmp_path):
     if prefix:
         os.chown(home, 12345, 12345)
 
-    def run(*words, check=True):
+    def run(*words, check=True, **options):
         environment = dict(os.environ, HOME=str(home), LONGSHIP_STORE=str(home / "store"))
         done = subprocess.run([*prefix, LONGSHIP, "image", *map(str, words)], env=environment, cwd="/", text=True,
-                              capture_output=True, timeout=100)
+                              capture_output=True, timeout=100, **options)
         if check:
             assert done.returncode == 0, done.stderr
         return done
@@ -269,6 +271,21 @@ def test_a_dockerfile_is_built_and_the_second_time_nothing_runs(longship, busybo
     (context / "kept").write_text("changed")
     assert "\nran\n" in longship("build", "-t", "built", context).stderr
     assert content(longship, "built", "work/kept") == b"changed"
+
+
+@pytest.mark.parametrize("answer", [errno.ENOSYS, errno.EPERM, errno.EXDEV], ids=["ENOSYS", "EPERM", "EXDEV"])
+def test_a_base_is_copied_where_the_kernel_does_not_do_it(longship, tmp_path, answer):
+    """copy_file_range came with Linux 4.5, and between file systems with 5.3."""
+    large = os.urandom(700_000)  # more than is copied in one go
+    (tmp_path / "base.tar").write_bytes(tar_of({"large": large, "changed": b"old"}))
+    longship("import", tmp_path / "base.tar", "-t", "base")
+    context = tmp_path / "context"
+    context.mkdir()
+    (context / "changed").write_text("new")
+    (context / "Dockerfile").write_text("FROM base\nCOPY changed /\n")
+    longship("build", "-t", "built", context, preexec_fn=forbid(b"copy_file_range", answer))
+    assert content(longship, "built", "large") == large
+    assert content(longship, "built", "changed") == b"new"
 
 
 @pytest.mark.parametrize("text, error", [

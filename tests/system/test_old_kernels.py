@@ -13,7 +13,7 @@ pytestmark = [needs("mksquashfs"), pytest.mark.usefixtures("nothing_stays_behind
 
 NEW_MOUNT_API = [b"fsopen", b"fsconfig", b"fsmount", b"open_tree", b"move_mount", b"mount_setattr"]
 CALLS = {"openat2": [b"openat2"], "new mount API": NEW_MOUNT_API, "pidfd_open": [b"pidfd_open"],
-         "close_range": [b"close_range"], **{call.decode(): [call] for call in NEW_MOUNT_API}}
+         "close_range": [b"close_range"], "preadv2": [b"preadv2"], **{call.decode(): [call] for call in NEW_MOUNT_API}}
 ANSWERS = {"ENOSYS": errno.ENOSYS, "EPERM": errno.EPERM}
 each_call = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 each_answer = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
