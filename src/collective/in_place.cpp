@@ -79,13 +79,17 @@ bool InPlace::anybody_found_nan() const {
   });
 }
 
-// Its own part first, then those of the ranks after it.
+// Its own part first, then those of the ranks after it. Where there is one chunk for each, nobody has to ask.
 void InPlace::work() {
-  for (int step = 0; step < lane_.ranks; ++step) work_on_part_of((lane_.rank + step) % lane_.ranks);
+  const std::size_t chunks = (total_ + per_chunk_ - 1) / per_chunk_;
+  if (chunks <= static_cast<std::size_t>(lane_.ranks)) {
+    if (static_cast<std::size_t>(lane_.rank) < chunks) work_on(static_cast<std::size_t>(lane_.rank));
+    return;
+  }
+  for (int step = 0; step < lane_.ranks; ++step) work_on_part_of((lane_.rank + step) % lane_.ranks, chunks);
 }
 
-void InPlace::work_on_part_of(int rank) {
-  const std::size_t chunks = (total_ + per_chunk_ - 1) / per_chunk_;
+void InPlace::work_on_part_of(int rank, std::size_t chunks) {
   const Range part = part_of(chunks, static_cast<std::size_t>(lane_.ranks), static_cast<std::size_t>(rank));
   auto& taken = lane_.of(rank).taken;
   while (taken.load(std::memory_order_relaxed) < part.size()) {

@@ -32,7 +32,7 @@ class InPlace {
 
  private:
   void work();
-  void work_on_part_of(int rank);
+  void work_on_part_of(int rank, std::size_t chunks);
   void work_on(std::size_t chunk);
   [[nodiscard]] bool anybody_found_nan() const;
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
