@@ -2,14 +2,16 @@
 // All-reduce within a node where the tensors lie: every value is read once and written once per rank, and
 // nothing is copied in between.
 //
-// Each rank posts where its tensors are. Once all have posted, ranks take chunks of the whole, one after the
-// other, from a common counter: reduce the chunk over all ranks, in the order of ranks, and write the result
-// to all. Whoever runs out of chunks says that it has finished, and an operation ends when all have. So a
-// rank without a core of its own does less of the work instead of holding it up, and the bits do not depend
-// on who did what.
+// Each rank posts where its tensors are. Once all have posted, each takes the chunks of its own part, one
+// after the other, and then what others have left of theirs: reduces the chunk over all ranks, in the order
+// of ranks, and writes the result to all. Whoever finds no more says that it has finished, and an operation
+// ends when all have. So a rank without a core of its own does less of the work instead of holding it up, the
+// bits do not depend on who did what, and as a rule a rank sees the same pages each time: the first look at
+// one costs more than to reduce it.
 #pragma once
 #include <optional>
 
+#include "layout.h"
 #include "reach.h"
 
 namespace longship::collective {
@@ -32,11 +34,13 @@ class InPlace {
   [[nodiscard]] bool found_nan() const { return found_nan_; }  // in the result, by any rank; then
 
  private:
-  [[nodiscard]] std::uint64_t chunks() const { return (total_ + per_chunk_ - 1) / per_chunk_; }
-  [[nodiscard]] bool has_one_for_each() const { return chunks() <= static_cast<std::uint64_t>(lane_.ranks); }
+  [[nodiscard]] std::size_t chunks() const { return (total_ + per_chunk_ - 1) / per_chunk_; }
+  [[nodiscard]] bool has_one_for_each() const { return chunks() <= static_cast<std::size_t>(lane_.ranks); }
+  [[nodiscard]] Range part(int rank) const;
   [[nodiscard]] bool all_taken() const;
   void work();
-  void work_on(std::uint64_t chunk);
+  void work_on_part_of(int rank);
+  void work_on(std::size_t chunk);
   [[nodiscard]] bool anybody_found_nan() const;
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
   void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);

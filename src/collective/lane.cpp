@@ -20,16 +20,17 @@ void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr, 0);
 }
 
-// Head, ranks, slots: each part starts on a page.
+// Head, ranks, slots, small ones: each part starts on a page.
 struct Plan {
   explicit Plan(std::size_t count) {
     constexpr std::size_t page = 4096;
     const auto rounded = [](std::size_t bytes) { return (bytes + page - 1) / page * page; };
     ranks = rounded(sizeof(LaneHead));
     slots = ranks + rounded(count * sizeof(LaneRank));
-    end = slots + count * Lane::stage_slots * Lane::slot_bytes;
+    smalls = slots + count * Lane::stage_slots * Lane::slot_bytes;
+    end = smalls + count * Lane::small_slots * Lane::small_bytes;
   }
-  std::size_t ranks, slots, end;
+  std::size_t ranks, slots, smalls, end;
 };
 
 }  // namespace
@@ -47,6 +48,7 @@ Lane Lane::at(std::byte* start, Segment& segment, int number, int rank, std::spa
           *reinterpret_cast<LaneHead*>(start),
           {reinterpret_cast<LaneRank*>(start + plan.ranks), node_ranks.size()},
           start + plan.slots,
+          start + plan.smalls,
           node_ranks};
 }
 

@@ -33,13 +33,15 @@ struct LaneRank {
   alignas(cache_line) std::atomic<std::uint64_t> staged;
   alignas(cache_line) std::atomic<std::uint64_t> reduced;
   alignas(cache_line) std::atomic<std::uint64_t> consumed;
+  std::atomic<std::uint64_t>
+      nan_staged;  // the end of the latest operation in whose slice of this rank was a NaN
   // In place (in_place.cpp).
   alignas(cache_line) std::atomic<std::uint64_t> posted;
   alignas(cache_line) std::atomic<std::uint64_t> finished;
   std::atomic<std::uint64_t> nan_in;  // the latest operation in whose part of this rank there was a NaN
-  // The rank's own notes: what it took from LaneHead::next in all operations before, and whether it can
-  // attach to all others.
-  std::uint64_t taken_before;
+  // How much of this rank's part of the tensor is taken, by whoever does it.
+  alignas(cache_line) std::atomic<std::uint64_t> taken;
+  // The rank's own note: whether it can attach to all others.
   enum class Tried : std::uint32_t { no = 0, works = 1, fails = 2 } tried;
   // A shortcut's (shortcut.cpp).
   alignas(cache_line) std::atomic<std::uint32_t> sleeping;
@@ -53,7 +55,6 @@ struct LaneHead {
   struct alignas(cache_line) Meeting {
     std::atomic<std::uint64_t> word;
   };
-  alignas(cache_line) std::atomic<std::uint64_t> next;  // part of the tensor that nobody has taken
   Meeting meeting[meetings];
 };
 
@@ -64,12 +65,15 @@ struct Lane {
   static constexpr int engine = 0, shortcut = 1, count = 2;
   static constexpr std::size_t stage_slots = 4;
   static constexpr std::size_t slot_bytes = 128 * 1024;
+  // What a shortcut's ranks hand each other before they meet, when others may still read from a slot above.
+  static constexpr std::size_t small_slots = 4;
+  static constexpr std::size_t small_bytes = 16 * 1024;
 
   Segment& segment;
   int number, rank, ranks;
   LaneHead& head;
   std::span<LaneRank> all;
-  std::byte* slots;
+  std::byte *slots, *smalls;
   std::span<const int> node_ranks;  // who the ranks of the lane are among those of the node; outlives this
 
   [[nodiscard]] static std::size_t bytes_for(std::size_t ranks);  // whole pages
@@ -81,6 +85,10 @@ struct Lane {
   [[nodiscard]] std::byte* slot(int of_rank, std::uint64_t chunk) const {
     const std::size_t index = static_cast<std::size_t>(of_rank) * stage_slots + chunk % stage_slots;
     return slots + index * slot_bytes;
+  }
+  [[nodiscard]] std::byte* small_slot(int of_rank, std::uint64_t meeting) const {
+    const std::size_t index = static_cast<std::size_t>(of_rank) * small_slots + meeting % small_slots;
+    return smalls + index * small_bytes;
   }
 
   using Counter = std::atomic<std::uint64_t> LaneRank::*;

@@ -14,8 +14,10 @@
 namespace longship::collective {
 namespace {
 
-// What is copied into the stage before the meeting and reduced by each rank for itself after it.
-constexpr std::size_t small_up_to = 4 * 1024;
+// What is copied into shared memory before the meeting and reduced by each rank for itself after it. Ranks
+// that share cores would have to be woken once more to meet again: that costs more than to reduce a little
+// more.
+constexpr std::size_t small_up_to = 4 * 1024, small_up_to_if_crowded = Lane::small_bytes;
 
 // Ranks that keep missing each other here lose the patience each time; then they only try now and then.
 constexpr unsigned failures_until_rare = 16;
@@ -33,8 +35,9 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-std::uint64_t purpose_of(const Announcement& what, std::uint64_t call) {
-  std::uint64_t hash = mixed(1, call);
+// Ranks that would go different ways do not meet: they may differ in how many cores they see.
+std::uint64_t purpose_of(const Announcement& what, bool is_small, std::uint64_t call) {
+  std::uint64_t hash = mixed(is_small ? 1 : 2, call);
   hash =
       mixed(hash, static_cast<std::uint64_t>(what.wire) << 24 | static_cast<std::uint64_t>(what.kind) << 16 |
                       static_cast<std::uint64_t>(what.type) << 8 | static_cast<std::uint64_t>(what.op));
@@ -58,9 +61,10 @@ Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
   if (!lock || lane_.ranks > most_ranks || lane_.segment.lost() >= 0) return Outcome::not_done;
   const std::uint64_t call = calls_++;
   if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return Outcome::not_done;
-  const std::uint64_t purpose = purpose_of(what, call);
-  if (what.bytes() <= small_up_to) {
-    if (what.count > 0) copy_bytes(lane_.slot(lane_.rank, meetings_), data, what.bytes());
+  const bool is_small = what.bytes() <= (crowded_ ? small_up_to_if_crowded : small_up_to);
+  const std::uint64_t purpose = purpose_of(what, is_small, call);
+  if (is_small) {
+    if (what.count > 0) copy_bytes(lane_.small_slot(lane_.rank, meetings_), data, what.bytes());
     if (!meet(purpose)) return Outcome::not_done;
     return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
   }
@@ -141,7 +145,7 @@ bool Shortcut::take_away(Word& word) {
 bool Shortcut::reduce_small(const Announcement& what, std::byte* data) {
   if (what.count == 0) return false;
   const std::byte* inputs[most_ranks];
-  for (int rank = 0; rank < lane_.ranks; ++rank) inputs[rank] = lane_.slot(rank, meetings_ - 1);
+  for (int rank = 0; rank < lane_.ranks; ++rank) inputs[rank] = lane_.small_slot(rank, meetings_ - 1);
   return combine_all(what.type, what.op, {inputs, static_cast<std::size_t>(lane_.ranks)}, {&data, 1},
                      static_cast<std::size_t>(what.count));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "copy.h"
-#include "numbers.h"
 #include "reduce.h"
 
 namespace longship::collective {
@@ -39,10 +38,13 @@ bool Staged::advance() {
   return consumed_ == first_ + chunks_;
 }
 
-// Slices are reduced by others: only the whole shows it.
+// Slices are reduced by others, who say so before they say that they have. Nobody says it of the next
+// operation before this rank has come to that.
 bool Staged::found_nan() const {
-  return std::any_of(pieces_.begin(), pieces_.end(),
-                     [](const Values& piece) { return count_nan(piece.type, piece.data, piece.count) > 0; });
+  if (!sliced_) return found_nan_;
+  return std::any_of(lane_.all.begin(), lane_.all.end(), [&](const LaneRank& rank) {
+    return rank.nan_staged.load(std::memory_order_relaxed) == first_ + chunks_;
+  });
 }
 
 // Which elements of the whole a chunk holds.
@@ -83,6 +85,7 @@ bool Staged::reduce_next_slice() {
   const Range slice = slice_of(reduced_, lane_.rank);
   std::byte* const own = lane_.slot(lane_.rank, reduced_) + slice.begin * width_;
   combine_slots(reduced_, slice.begin, own, slice.size());
+  if (found_nan_) lane_.own().nan_staged.store(first_ + chunks_, std::memory_order_relaxed);
   lane_.publish(&LaneRank::reduced, ++reduced_);
   return true;
 }
@@ -102,10 +105,10 @@ bool Staged::collect_next() {
 }
 
 // In the order of ranks, whoever computes it.
-void Staged::combine_slots(std::uint64_t chunk, std::size_t offset, std::byte* out, std::size_t count) const {
+void Staged::combine_slots(std::uint64_t chunk, std::size_t offset, std::byte* out, std::size_t count) {
   std::vector<const std::byte*> inputs;
   for (int rank = 0; rank < lane_.ranks; ++rank) inputs.push_back(lane_.slot(rank, chunk) + offset * width_);
-  static_cast<void>(combine_all(type_, op_, inputs, {&out, 1}, count));
+  found_nan_ = combine_all(type_, op_, inputs, {&out, 1}, count) || found_nan_;
 }
 
 }  // namespace longship::collective

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduce within a node by copying, through the stages of a lane: for what is small, and for memory that
-// the other ranks cannot reach.
+// All-reduce within a node by copying, through the stages of a lane: for what is small, and for private
+// memory where it costs less than to reach that of others, or where that cannot be (in_place.cpp).
 //
 // The values pass in chunks of one slot. A rank copies a chunk into its slot and counts it as `staged`. Then
 //   - whole: each rank reduces all slots of the chunk straight into its tensor. One exchange and no second
@@ -22,7 +22,7 @@ class Staged {
 
   // As far as it goes now; true when all is done.
   bool advance();
-  [[nodiscard]] bool found_nan() const;  // in the result; then
+  [[nodiscard]] bool found_nan() const;  // in the result, by any rank; then
 
  private:
   [[nodiscard]] Range range_of(std::uint64_t chunk) const;
@@ -31,7 +31,7 @@ class Staged {
   bool reduce_next();
   bool reduce_next_slice();
   bool collect_next();
-  void combine_slots(std::uint64_t chunk, std::size_t offset, std::byte* out, std::size_t count) const;
+  void combine_slots(std::uint64_t chunk, std::size_t offset, std::byte* out, std::size_t count);
 
   Lane lane_;
   Pieces pieces_;
@@ -40,7 +40,7 @@ class Staged {
   std::size_t width_;
   std::size_t total_ = 0, per_chunk_ = 1;
   std::uint64_t chunks_ = 0;
-  bool sliced_ = false;
+  bool sliced_ = false, found_nan_ = false;
   std::uint64_t first_, staged_, reduced_, consumed_;
   std::uint64_t all_staged_ = 0, all_reduced_ = 0, all_consumed_ = 0;
 };

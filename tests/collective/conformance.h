@@ -33,6 +33,30 @@ TEST_P(TransportConformance, MessagesOfEverySizeArriveUnchanged) {
   }
 }
 
+TEST_P(TransportConformance, EveryRankSpeaksWithEveryOtherAtOnce) {
+  const auto length_of = [](int from, int to) { return static_cast<std::size_t>(1 + 40'000 * from + to); };
+  for (int size = 1; size <= 5; ++size)
+    on_every_rank(GetParam(), size, [&](StreamTransport& transport) {
+      const int own = transport.rank();
+      const auto n = static_cast<std::size_t>(size);
+      std::vector<std::vector<std::byte>> out(n), in(n);
+      std::deque<Completion> all;
+      for (int peer = 0; peer < size; ++peer) {
+        if (peer == own) continue;
+        const auto place = static_cast<std::size_t>(peer);
+        out[place] = pattern(length_of(own, peer), 10 * own + peer);
+        in[place].resize(length_of(peer, own));
+        transport.receive(peer, 3, in[place], all.emplace_back());
+        transport.send(peer, 3, out[place], all.emplace_back());
+      }
+      for (auto& one : all) drive(transport, [&] { return one.done; });
+      for (int peer = 0; peer < size; ++peer) {
+        const auto length = peer == own ? 0 : length_of(peer, own);
+        EXPECT_EQ(in[static_cast<std::size_t>(peer)], pattern(length, 10 * peer + own));
+      }
+    });
+}
+
 TEST_P(TransportConformance, MessagesOfATagKeepTheirOrderAndTagsDoNotMix) {
   on_every_rank(GetParam(), 3, [&](StreamTransport& transport) {
     constexpr int count = 200;

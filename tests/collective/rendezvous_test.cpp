@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective/rendezvous.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <map>
 #include <thread>
 
@@ -167,6 +170,65 @@ TEST_F(MeetingTest, TwoThatSayTheyAreTheSameRankAreFound) {
                   HasSubstr("two processes say that they are rank 1"));
     });
   for (auto& thread : threads) thread.join();
+}
+
+// One rank's all-reduces, in memory of the node and in its own: the first sum that is wrong, or nothing.
+std::string wrong_sum(Session& session) {
+  const float expected = static_cast<float>(session.size() * (session.size() + 1) / 2);
+  for (const std::size_t count : {1u, 1000u, 20'000u, 300'001u})
+    for (const bool in_common : {true, false}) {
+      std::vector<float> own;
+      std::span<float> tensor;
+      if (in_common && session.segment() != nullptr) {
+        auto* const data = session.segment()->memory()->allocate(count * sizeof(float));
+        tensor = {reinterpret_cast<float*>(data), count};
+      } else {
+        own.resize(count);
+        tensor = own;
+      }
+      std::fill(tensor.begin(), tensor.end(), static_cast<float>(session.rank() + 1));
+      const Request request = {{Kind::allreduce, Type::f32, Op::sum, 0, count, "x"},
+                               reinterpret_cast<std::byte*>(tensor.data())};
+      const Result result = session.driver().run(request);
+      if (!result.error.empty()) return result.error;
+      const auto wrong = std::count_if(tensor.begin(), tensor.end(), [&](float x) { return x != expected; });
+      if (wrong > 0)
+        return fmt::format("{} of {} {} values are wrong", wrong, count, in_common ? "common" : "private");
+    }
+  return {};
+}
+
+// What threads do not show: memory that is mapped at other addresses, or that only the kernel can reach.
+TEST_F(MeetingTest, RanksThatAreProcessesReduceWhereverTheirTensorsLie) {
+  for (const int count : {1, 2})
+    for (int size = 2; size <= 5; ++size) {
+      nodes = count;
+      std::vector<pid_t> children;
+      for (int rank = 1; rank < size; ++rank) {  // before this process has any thread
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child != 0) {
+          children.push_back(child);
+          continue;
+        }
+        std::string wrong;
+        {
+          Session session(world(rank, size), "", {});
+          wrong = wrong_sum(session);
+        }
+        if (!wrong.empty()) fmt::print(stderr, "rank {} of {}: {}\n", rank, size, wrong);
+        ::_exit(wrong.empty() ? 42 : 1);
+      }
+      {
+        Session session(world(0, size), "", {});
+        EXPECT_EQ(wrong_sum(session), "");
+      }
+      for (const pid_t child : children) {
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(WEXITSTATUS(status), 42);
+      }
+    }
 }
 
 TEST_F(MeetingTest, AKilledProcessIsAnErrorForTheOthers) {
