@@ -15,6 +15,9 @@ constexpr std::size_t fully_counted = 25;
 constexpr std::size_t most_cells =
     200;  // with more, the density in the middle of a cell is as good as its mass
 constexpr float nowhere = -1e30F;
+constexpr double narrowest_of_all = 0.01;
+// More points than this tell more than a few wide kernels could show: a long study has to end somewhere.
+constexpr double many_points = 50;
 
 }  // namespace
 
@@ -79,7 +82,9 @@ void Parzen::give_weights(std::span<const std::pair<std::size_t, double>> weight
 }
 
 double Parzen::least_width() const {
-  return std::max(narrowest_, std::pow(2.0 + static_cast<double>(size_), -sharpness_));
+  const double points = static_cast<double>(size_);
+  const double floor = std::max(narrowest_of_all, narrowest_ * std::min(1.0, many_points / points));
+  return std::max(floor, std::pow(2.0 + points, -sharpness_));
 }
 
 // The neighbours on both sides, and those whose own neighbour is an end or has moved there.

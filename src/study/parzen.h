@@ -24,7 +24,8 @@ class Parzen {
  public:
   enum class Weights { newest_more, equal, given };
 
-  // The least width is 1 / (points + 2)^sharpness of the range, but never below `narrowest`.
+  // The least width is 1 / (points + 2)^sharpness of the range, but never below `narrowest`, which itself
+  // shrinks with the number of points where there are more than 50, to 1 %.
   Parzen(std::vector<Axis> axes, Weights weights, double sharpness = 1, double narrowest = 0.01);
 
   // Slots are any numbers of the caller's, ascending with age; a slot holds one point or none. Points have
