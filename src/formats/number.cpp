@@ -29,8 +29,7 @@ std::string human_seconds(double seconds) {
 std::string human_value(double value) {
   const double size = std::fabs(value);
   if (size == 0) return "0";  // also the one below zero
-  if (!std::isfinite(value) || size < 0.001 || size >= 1e15)
-    return fmt::format("{:.3g}", value);
+  if (!std::isfinite(value) || size < 0.001 || size >= 1e15) return fmt::format("{:.3g}", value);
   if (size >= 99.95) return (value < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(std::llround(size)));
   return fmt::format("{:.3g}", value);
 }

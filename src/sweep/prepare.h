@@ -39,15 +39,15 @@ void reject(study::Study& study, study::TrialNumber trial, const Expression& rul
 
 // What is noted about trials and studies, for those who go on with them and those who show them.
 namespace remark {
-inline constexpr const char* mark = "longship.run";           // among the wishes
-inline constexpr const char* attempt = "longship.attempt";    // {"attempt": 2, "failures": 1, …}
-inline constexpr const char* asked = "longship.asked";        // by a person, who will tell it
-inline constexpr const char* known_as = "longship.job";       // "digits-7"
-inline constexpr const char* reason = "longship.reason";      // why it failed
-inline constexpr const char* rejected = "longship.rejected";  // the rule that its values break
-inline constexpr const char* taken_from = "longship.from";    // number in the study it was taken from
+inline constexpr const char* mark = "longship.run";                // among the wishes
+inline constexpr const char* attempt = "longship.attempt";         // {"attempt": 2, "failures": 1, …}
+inline constexpr const char* asked = "longship.asked";             // by a person, who will tell it
+inline constexpr const char* known_as = "longship.job";            // "digits-7"
+inline constexpr const char* reason = "longship.reason";           // why it failed
+inline constexpr const char* rejected = "longship.rejected";       // the rule that its values break
+inline constexpr const char* taken_from = "longship.from";         // number in the study it was taken from
 inline constexpr const char* metric_names = "study:metric_names";  // of a study from Python
-inline constexpr const char* file = "longship.study";         // of a study: its file as JSON
+inline constexpr const char* file = "longship.study";              // of a study: its file as JSON
 inline constexpr const char* identity =
     "longship.identity";  // of a study: by which a hub tells it from others
 inline constexpr const char* directory = "longship.directory";  // of a study: where the file is
