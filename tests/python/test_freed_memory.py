@@ -17,11 +17,16 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 LARGE_PAGES = 20 * 8  # of what is allocated in the steps that count: the kernel may give it in pages of 2 MiB, or of 4 KiB
 
 
-@pytest.mark.parametrize("own, kept", [
-    ({}, True),
-    ({"MALLOC_TRIM_THRESHOLD_": "131072"}, False),
-    ({"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=131072"}, False),
+def faults(ranks, **own):
+    return int(ranks.run(FAULTS, 1, **own)[0])
+
+
+@pytest.mark.parametrize("own", [
+    {"MALLOC_TRIM_THRESHOLD_": "131072"},
+    {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=131072"},
 ])
-def test_freed_memory_is_kept_for_the_next_step(ranks, own, kept):
-    faults = int(ranks.run(FAULTS, 1, **own)[0])
-    assert faults < LARGE_PAGES / 2 if kept else faults >= LARGE_PAGES, faults
+def test_freed_memory_is_kept_for_the_next_step_unless_somebody_has_decided_otherwise(ranks, own):
+    kept, given_back = faults(ranks), faults(ranks, **own)
+    assert given_back >= LARGE_PAGES
+    # A small piece that stays may lie down in the middle of a large one, and then a step needs another: now and then, not always.
+    assert kept < given_back / 4
