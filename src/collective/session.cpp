@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.h"
 
-#include <sched.h>
 #include <unistd.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "mpi_library.h"
 #include "mpi_transport.h"
@@ -12,8 +12,7 @@ namespace longship::collective {
 namespace {
 
 int usable_cores() {
-  cpu_set_t cores;
-  return ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return static_cast<int>(allowed_cores().size());
 }
 
 // Ranks bound to cores of their own each see few; ranks that share all cores see them all.
