@@ -353,6 +353,17 @@ def test_another_user_gets_a_token_of_their_own(hub, longship, tmp_path):
     assert hub.json("POST", "/v1/tokens", {"user": "eve"}, token=token)[0] == 403
 
 
+@pytest.mark.parametrize("words", [["up", "--background"], ["up"], ["hub"]], ids=" ".join)
+def test_where_loopback_is_down_the_reason_comes_at_once(longship, tmp_path, nothing_stays_behind, words):
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        pytest.skip("namespaces are not allowed here")
+    hub = longship.start(*words, "--dir", tmp_path / "hub", before=alone)
+    _, said = hub.communicate(timeout=30)
+    assert hub.returncode == 3, said
+    assert "nobody could reach a hub at 127.0.0.1: the loopback interface is down; `ip link set lo up` brings it up" in said
+
+
 def test_up_in_the_background_and_down(longship, tmp_path, nothing_stays_behind):
     directory = tmp_path / "hub"
     longship.environment["LONGSHIP_HUB_DIR"] = str(directory)
