@@ -5,17 +5,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "squashfs.h"
 
 namespace longship::image {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_squashfs(const fs::path& path) {
-  FileSource file(open_file(path, O_RDONLY));
-  char magic[4];
-  return read_fully(file, magic, sizeof magic) == sizeof magic &&
-         std::string_view(magic, sizeof magic) == "hsqs";
-}
 
 OciImage plain_tar(const fs::path& path, const BytesRead& progress) {
   OciImage image;

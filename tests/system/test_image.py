@@ -123,6 +123,7 @@ def test_a_member_that_would_leave_the_image_is_named(longship, tmp_path):
     ("packed zeros", 1, "there is nothing in it: it begins with zeros, as an empty tar archive does"),
     ("empty", 1, "it is empty: 0 bytes are no archive"),
     ("words", 1, "a header is damaged, or this is not a tar archive"),
+    ("a word", 1, "the archive ends in the middle of a header: it is truncated, or this is not a tar archive"),
 ])
 def test_what_is_no_archive_is_refused_at_once_however_long_it_is(longship, tmp_path, kind, code, said):
     path = tmp_path / "x.tar"
@@ -133,7 +134,7 @@ def test_what_is_no_archive_is_refused_at_once_however_long_it_is(longship, tmp_
     elif kind == "packed zeros":
         path.write_bytes(by_gzip(bytes(1 << 20)))
     else:
-        path.write_text("what is this? " * 100 if kind == "words" else "")
+        path.write_text("what is this? " * {"words": 100, "a word": 1}.get(kind, 0))
     if kind == "zeros":
         os.truncate(path, 1 << 40)
     done = longship("import", path, "-t", "x", check=False)
