@@ -14,10 +14,8 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-from lib import Bench
+from lib import Bench, scratch_directory
 from lib_box import (REPOSITORY, USER, as_user, compare, give_program_to_user, keeper_of, leave_mixed_cgroups, open_to_user, pause,
                      program, running, runs, show_memory, starter)
 
@@ -32,8 +30,7 @@ def main(about=__doc__, only_starts=False):
     bench = Bench(about)
     leave_mixed_cgroups()
     longship, tree = program(), make_tree()
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
-        scratch = Path(scratch)
+    with scratch_directory() as scratch, fuse_for_everybody():
         open_to_user(scratch)
         tree, longship = give_to_user(tree, scratch), give_program_to_user(longship, scratch)
         image = scratch / "tree.sqfs"

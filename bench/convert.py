@@ -15,15 +15,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 from pathlib import Path
 
-from lib import Bench
+from lib import MEMORY, Bench, scratch_directory
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 KEPT = REPOSITORY / "build" / "bench"
-MEMORY = "/dev/shm"
 SLOW_RUNS = 2  # of peers that take minutes
 PACKAGES = ("python3-torch,python3-sklearn,python3-pandas,python3-matplotlib,python3-pip,gcc,g++,gfortran,cmake,"
             "libopenmpi-dev,openmpi-bin,libboost-dev,libhdf5-dev,git,vim")
@@ -42,8 +40,8 @@ def main():
         sys.exit(f"{longship} is not there: ./dev build makes it")
     floor = build_floor()
     layout = make_layout(longship)
-    with tempfile.TemporaryDirectory(prefix="longship-bench", dir=MEMORY) as scratch:
-        runs = all_runs(longship, floor, layout, Path(scratch))
+    with scratch_directory(MEMORY) as scratch:
+        runs = all_runs(longship, floor, layout, scratch)
         if bench.options.only:
             runs = {name: runs[name] for name in PARTS[bench.options.only]}
         results = bench.interleave_all(available(bench, runs))
@@ -181,8 +179,8 @@ def make_layout(longship):
         return layout
     KEPT.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"LONGSHIP_STORE": str(KEPT / "convert-store")}
-    with tempfile.TemporaryDirectory(prefix="convert-", dir=KEPT) as aside:
-        tar, made = Path(aside, "root.tar"), Path(aside, "layout")
+    with scratch_directory(KEPT) as aside:  # beside the layout, which is renamed
+        tar, made = aside / "root.tar", aside / "layout"
         subprocess.run([longship, "image", "bootstrap", "debian:bookworm", "-t", "convert", "--packages", PACKAGES],
                        env=environment, check=True, stdout=sys.stderr)
         subprocess.run([longship, "image", "export", "convert", str(tar)], env=environment, check=True, stdout=sys.stderr)

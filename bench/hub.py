@@ -12,13 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from lib import Bench
+from lib import Bench, scratch_directory
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TOOLS = REPOSITORY / ".tools" / "hyperqueue"
@@ -31,10 +30,10 @@ def main():
         parser.add_argument("--tasks", type=int, default=2000, help="/bin/true tasks per measurement")))
     noops, tasks = bench.options.noops, bench.options.tasks
     longship = Path(os.environ.get("LONGSHIP", REPOSITORY / "build" / "bin" / "longship"))
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch:
+    with scratch_directory() as scratch:
         runs = {"parallel": lambda: tasks / gnu_parallel(tasks), "xargs": lambda: tasks / xargs(tasks)}
-        with hub(longship, Path(scratch) / "pretend", pretend=True) as pretending, \
-                hub(longship, Path(scratch) / "real") as real, hyperqueue(bench) as peer:
+        with hub(longship, scratch / "pretend", pretend=True) as pretending, \
+                hub(longship, scratch / "real") as real, hyperqueue(bench) as peer:
             runs["no-op"] = lambda: noops / pretending.carry_out(noops)
             runs["true"] = lambda: tasks / real.carry_out(tasks)
             image = small_image(bench, longship)

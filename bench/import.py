@@ -9,11 +9,10 @@ this runs as an ordinary user and opens /dev/fuse to it for the time of the meas
 import os
 import subprocess
 import sys
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from lib import Bench
+from lib import Bench, scratch_directory
 from lib_box import (REPOSITORY, as_user, compare, give_program_to_user, keeper_of, link_for_user, make_torch_image,
                      open_to_user, program, running, runs, show_memory)
 
@@ -28,8 +27,7 @@ def main():
     bench = Bench(__doc__)
     longship = program()
     image = make_torch_image(longship)
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
-        scratch = Path(scratch)
+    with scratch_directory() as scratch, fuse_for_everybody():
         open_to_user(scratch)
         longship, image = give_program_to_user(longship, scratch), link_for_user(image, scratch)
         with cache_dropper() as drop_caches:

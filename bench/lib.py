@@ -9,14 +9,25 @@ A claim is a ratio from one interleaved run: the machine's moods then hit both s
     bench.end()
 
 --json prints one line per figure with name, ours, peer, unit, ratio, goal, met.
+
+Each figure is told on stderr as soon as it is known, and which round is under way, so that a bench that is cut off has not
+been for nothing. What it writes goes into a scratch_directory(), which a signal removes too.
 """
 import argparse
+import contextlib
 import json
 import math
+import os
+import pathlib
 import signal
 import statistics
 import sys
+import tempfile
 import time
+
+MEMORY = "/dev/shm"
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+SECONDS_BETWEEN_LINES = 10  # of a log that say which round it is
 
 
 def timed(function):
@@ -40,6 +51,69 @@ def interval(ratios):
     return tuple(math.exp(value) for value in (mean, mean - reach, mean + reach))
 
 
+@contextlib.contextmanager
+def scratch_directory(inside=None):
+    """A directory of the bench's own that is gone when it ends, also by a signal. What was started and still runs is ended
+    before: it would go on writing there."""
+    place = tempfile.TemporaryDirectory(prefix="longship-bench", dir=inside)
+    try:
+        yield pathlib.Path(place.name)
+    except BaseException:
+        with undisturbed():
+            end_all_that_was_started()
+            place.cleanup()
+        raise
+    with undisturbed():
+        place.cleanup()
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Signals wait meanwhile."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_by_signal(number, _):
+    """So that what was opened is closed again, undisturbed by who is impatient."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def end_all_that_was_started():
+    """Stopped first, so that none starts another meanwhile."""
+    found = set()
+    while new := descendants() - found:
+        found |= new
+        for pid in new:
+            kill(pid, signal.SIGSTOP)
+    for pid in found:
+        kill(pid, signal.SIGKILL)
+    for pid in found:
+        with contextlib.suppress(ChildProcessError):  # others' children
+            os.waitpid(pid, 0)
+
+
+def descendants():
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found, generation = set(), {os.getpid()}
+    while generation := {pid for pid, parent in parents.items() if parent in generation}:
+        found |= generation
+    return found
+
+
+def kill(pid, number):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
 class Bench:
     def __init__(self, description, options=lambda parser: None):
         parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -50,7 +124,12 @@ class Bench:
         if self.options.rounds < 5:
             parser.error("--rounds: a median of fewer than 5 says little")
         self.figures = []
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # so that what was opened is closed again
+        self.redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.said_at = time.monotonic()
+        self.line_is_open = False
+        for number in SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+                signal.signal(number, end_by_signal)
 
     def interleave(self, runs, rounds=None):
         """Each once per round, in turn; the median of what they return. One round more goes first, to warm up."""
@@ -60,7 +139,9 @@ class Bench:
     def interleave_all(self, runs, rounds=None):
         """The same for runs that return a dictionary: the median of each of its values."""
         results = {name: [] for name in runs}
-        for round_number in range((rounds or self.options.rounds) + 1):
+        rounds = rounds or self.options.rounds
+        for round_number in range(rounds + 1):
+            self.round(round_number, rounds)
             for name, run in runs.items():
                 result = run()
                 if round_number > 0:
@@ -94,11 +175,27 @@ class Bench:
 
     def say(self, text):
         """What a reader of the table should know: which peers are missing, and why."""
-        print(text, file=sys.stderr)
+        if self.line_is_open:
+            print("\r\x1b[K", end="", file=sys.stderr)
+            self.line_is_open = False
+        print(text, file=sys.stderr, flush=True)
+        self.said_at = time.monotonic()
+
+    def round(self, number, of, what="round"):
+        """Where a measurement is that takes long; 0 is the round that warms up. A terminal has one line for it, a log not more
+        than a line per round, and none for what is quick."""
+        text = f"{what} {number} of {of}" if number else "warming up"
+        if self.redraws:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+            self.line_is_open = True
+        elif time.monotonic() - self.said_at >= SECONDS_BETWEEN_LINES:
+            self.say(text)
 
     def end(self):
         if not self.figures:
             sys.exit("nothing was measured")
+        if self.line_is_open:
+            self.say("")
         if self.options.json:
             for figure in self.figures:
                 print(json.dumps(figure))
@@ -108,6 +205,16 @@ class Bench:
     def _add(self, name, ours, peer, unit, ratio, goal, met):
         self.figures.append({"name": name, "ours": _rounded(ours), "peer": _rounded(peer), "unit": unit,
                              "ratio": _rounded(ratio), "goal": goal, "met": met})
+        self.say(_sentence(self.figures[-1]))
+
+
+def _sentence(figure):
+    """A figure before there is a table: "start: 1.2 : 2.4 ms = 0.5 x, goal <= 0.55 x: yes"."""
+    peer, ratio = (f" : {figure['peer']}" if figure["peer"] is not None else "",
+                   f" = {figure['ratio']} x" if figure["ratio"] is not None else "")
+    goal = f", goal {figure['goal']}" if figure["goal"] else ""
+    met = "" if figure["met"] is None else ": yes" if figure["met"] else ": NO"
+    return f"{figure['name']}: {figure['ours']}{peer} {figure['unit']}{ratio}{goal}{met}"
 
 
 def table(figures):

@@ -162,7 +162,10 @@ def as_user(work):
             work()
             code = 0
         except SystemExit as ending:
-            print(ending, file=sys.stderr)
+            if isinstance(ending.code, int):  # of a signal
+                code = ending.code
+            else:
+                print(ending, file=sys.stderr)
         except Exception:
             traceback.print_exc()
         finally:

@@ -4,17 +4,17 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import timeit
 
+from lib import scratch_directory
 from lib_peers import LIBRARY, PYTHON
 
 
 def costs():
     """ns of a span and of a step's metrics, from Python."""
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as directory:
+    with scratch_directory() as directory:
         done = subprocess.run([PYTHON, __file__], capture_output=True, text=True,
-                              env=os.environ | {"LONGSHIP_RECORD": directory, "PYTHONPATH": str(LIBRARY / "python")})
+                              env=os.environ | {"LONGSHIP_RECORD": str(directory), "PYTHONPATH": str(LIBRARY / "python")})
     if done.returncode != 0:
         sys.exit(done.stderr)
     return json.loads(done.stdout)

@@ -13,7 +13,6 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 BATCH, SIDE, WARM_UP = 8, 32, 3
@@ -62,10 +61,11 @@ def measured(command):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def take_turns(boxed, native, pairs):
+def take_turns(bench, boxed, native, pairs):
     """Who comes first changes from pair to pair; a pair before all warms both up."""
     results = {"boxed": [], "native": []}
     for number in range(pairs + 1):
+        bench.round(number, pairs)
         turn = [("boxed", boxed), ("native", native)]
         for name, command in turn if number % 2 else reversed(turn):
             result = measured(command)
@@ -85,7 +85,7 @@ def compare(bench, name, unit, key, results):
 
 
 def main():
-    from lib import Bench
+    from lib import Bench, scratch_directory
     from lib_box import (REPOSITORY, as_user, give_program_to_user, keeper_of, link_for_user, make_torch_image, open_to_user,
                          program, running)
     sys.path.insert(0, str(REPOSITORY / "tests" / "lab"))
@@ -107,7 +107,7 @@ def main():
         words = ["/usr/bin/python3", str(script), "--train", str(bench.options.depth), str(bench.options.steps)]
         with running([longship, "box", str(image), "--", "/bin/sleep", "100000"], image):
             bench.say(f"process {keeper_of(image)} keeps the image mounted; its memory counts for the first box only")
-            results = take_turns([longship, "box", str(image), "--", *words], words, bench.options.pairs)
+            results = take_turns(bench, [longship, "box", str(image), "--", *words], words, bench.options.pairs)
         what = f"ResNet-{bench.options.depth}"
         compare(bench, f"{what}: throughput", "samples/s", "throughput", results)
         compare(bench, f"{what}: processor time per step", "ms", "processor", results)
@@ -115,8 +115,7 @@ def main():
         compare(bench, f"{what}: memory of the process", "MB", "own", results)
         bench.end()
 
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch, fuse_for_everybody():
-        scratch = Path(scratch)
+    with scratch_directory() as scratch, fuse_for_everybody():
         open_to_user(scratch)
         script = scratch / "train.py"
         shutil.copyfile(__file__, script)

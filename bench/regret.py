@@ -50,9 +50,11 @@ def main():
     peer = optuna_python(bench)
     wanted = options.problems.lower().split(",")
     ours, theirs = options.samplers.split(","), [] if peer is None else [name for name in options.peer.split(",") if name]
-    for problem, (_, _, trials) in PROBLEMS.items():
-        if any(word in problem.lower() for word in wanted):
-            compare(bench, problem, int(trials * options.trials), ours, theirs, peer)
+    chosen = [problem for problem in PROBLEMS if any(word in problem.lower() for word in wanted)]
+    for number, problem in enumerate(chosen, 1):
+        bench.round(number, len(chosen), "problem")
+        _, _, trials = PROBLEMS[problem]
+        compare(bench, problem, int(trials * options.trials), ours, theirs, peer)
     bench.end()
 
 

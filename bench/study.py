@@ -8,9 +8,8 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
-from lib import Bench
+from lib import Bench, scratch_directory
 from lib_study import BOX_SIDE, optuna_python
 
 WORKER = """
@@ -70,7 +69,7 @@ class Asker:
 def main():
     bench = Bench(__doc__)
     peer = optuna_python(bench)
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as scratch:
+    with scratch_directory() as scratch:
         askers = {f"ours {n}": Asker("/usr/bin/python3", "ours", "TPESampler", n) for n in (100, 1000, 5000)}
         askers["journal"] = Asker("/usr/bin/python3", "ours", "TPESampler", 1000, scratch)
         askers["gp"] = Asker("/usr/bin/python3", "ours", "GPSampler", 200)

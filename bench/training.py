@@ -17,9 +17,8 @@ network    A ResNet on four nodes (network namespaces, links of 1 Gb/s): the tim
 import os
 import statistics
 import sys
-import tempfile
 
-from lib import Bench, interval
+from lib import Bench, interval, scratch_directory
 from lib_peers import MPI_ENVIRONMENT, PYTHON, REPOSITORY, TUNED, horovod_python, launched
 from lib_turns import Turns
 
@@ -48,7 +47,7 @@ def times_of(bench, starts, model):
     times = {name: [] for name in starts}
     names = list(starts)
     for first in range(0, bench.options.pairs, ROUNDS_OF_A_START):
-        with tempfile.TemporaryDirectory(prefix="longship-bench") as directory, Turns(directory) as turns:
+        with scratch_directory() as directory, Turns(directory) as turns:
             for name, words in starts.items():
                 turns.start(name, [*words, RANK, name, model], ranks=2)
                 turns.run(name, WARM_UP)
@@ -84,8 +83,8 @@ def on_a_node(bench):
 
 def recording(bench):
     ours = launched(2, PYTHON)
-    with tempfile.TemporaryDirectory(prefix="longship-bench") as directory:
-        os.environ["LONGSHIP_BENCH_RECORD"] = directory
+    with scratch_directory() as directory:
+        os.environ["LONGSHIP_BENCH_RECORD"] = str(directory)
         times = times_of(bench, {"longship": ours, "recorded": ours}, "resnet")
     tell(bench, "resnet: recorded / not recorded", times, "recorded", "longship", RECORDED_GOAL)
     from lib_recording import costs

@@ -65,9 +65,12 @@ GivenRoot open_root(const fs::path& path) {
   struct stat about = {};
   if (::stat(path.c_str(), &about) != 0) throw Error::from_errno(errno, "cannot use {}", path.string());
   if (S_ISDIR(about.st_mode)) return {path};
-  GivenRoot given = {path, Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC))};
-  if (!given.squashfs) throw Error::from_errno(errno, "cannot open {}", path.string());
-  if (!S_ISREG(about.st_mode) || !is_squashfs(given.squashfs.get()))
+  GivenRoot given = {path, {}};
+  if (S_ISREG(about.st_mode)) {  // to open a pipe would wait for who writes
+    given.squashfs.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!given.squashfs) throw Error::from_errno(errno, "cannot open {}", path.string());
+  }
+  if (!given.squashfs || !is_squashfs(given.squashfs.get()))
     throw Error("{} is neither a directory nor a SquashFS file", path.string());
   return given;
 }

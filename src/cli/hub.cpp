@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// longship hub: the service alone, in the foreground; longship token: who may use it.
+// longship hub: the service alone, in the foreground; longship token add, ls, rm: who may use it.
 #include <poll.h>
 
 #include <cstdio>
 #include <memory>
 
+#include "base/error.h"
 #include "base/say.h"
 #include "command.h"
 #include "hub_client.h"
 #include "hub_service.h"
 #include "launch/signals.h"
+#include "net/address.h"
+#include "table.h"
 
 namespace longship::cli {
 
@@ -38,14 +41,14 @@ void add_hub(Command& app, Context& context) {
   };
 }
 
-void add_token(Command& app, Context& context) {
+namespace {
+
+void add_token_add(Command& token, Context& context) {
   struct Words {
     std::string user, team, hub;
   };
   auto words = std::make_shared<Words>();
-  auto& command = app.command("token", "Who may use the hub");
-  command.footer = examples("  longship token add anna --team clic\n");
-  auto& add = command.command("add", "A new token for a user; it is shown once");
+  auto& add = token.command("add", "A new token for a user; it is shown once");
   add.argument("USER", words->user, "Whose it is");
   add.option("--team", words->team, "The team whose jobs it may see", {.value = "TEAM"});
   add_hub_option(add, words->hub);
@@ -61,6 +64,68 @@ void add_token(Command& app, Context& context) {
     else
       std::printf("%s\n", text_at(answer, "token").c_str());
   };
+}
+
+void list_tokens(const std::string& url, const Context& context) {
+  HubClient hub(url);
+  const auto answer = hub.get("/v1/tokens");
+  if (context.json) {
+    std::printf("%s\n", formats::dump_json(answer).c_str());
+    return;
+  }
+  TextTable table({{"id"}, {"user"}, {"team"}, {"site"}, {"age", Align::right}, {"last used", Align::right}});
+  for (const auto& token : list_at(answer, "tokens")) {
+    const auto used = ago(number_at(token, "used"));
+    table.add({text_at(token, "id"), text_at(token, "user"), text_at(token, "team"), text_at(token, "site"),
+               ago(number_at(token, "added")), used.empty() ? "never" : used});
+  }
+  if (table.empty())
+    note("there are no tokens but that of the hub's owner: longship token add USER makes one");
+  else
+    std::fputs(table.text().c_str(), stdout);
+}
+
+void add_token_ls(Command& token, Context& context) {
+  const auto url = std::make_shared<std::string>();
+  auto& command = token.command("ls", "Who has a token, since when, and when it was used last, to the hour");
+  add_hub_option(command, *url);
+  command.footer = examples("  longship token ls\n");
+  command.action = [url, &context] { list_tokens(*url, context); };
+}
+
+void add_token_rm(Command& token, Context& context) {
+  struct Words {
+    std::string id, hub;
+  };
+  const auto words = std::make_shared<Words>();
+  auto& command = token.command("rm", "Revoke a token: it is refused from now on");
+  command.argument("ID", words->id, "Which, as `longship token ls` shows it; never the token itself");
+  add_hub_option(command, words->hub);
+  command.footer = examples("  longship token rm 3f5a90c1d27e\n");
+  command.action = [words, &context] {
+    if (words->id.starts_with("ls_"))
+      throw Error(Failure::usage,
+                  "that is a token, which is better not shown: `longship token ls` has its ID");
+    HubClient hub(words->hub);
+    const auto answer = hub.remove("/v1/tokens/" + net::percent_encode(words->id));
+    if (context.json)
+      std::printf("%s\n", formats::dump_json(answer).c_str());
+    else
+      note("revoked token {} of {}", text_at(answer, "id"), text_at(answer, "user"));
+  };
+}
+
+}  // namespace
+
+void add_token(Command& app, Context& context) {
+  auto& command = app.command("token", "Who may use the hub");
+  command.footer = examples(
+      "  longship token add anna --team clic\n"
+      "  longship token ls\n"
+      "  longship token rm 3f5a90c1d27e\n");
+  add_token_add(command, context);
+  add_token_ls(command, context);
+  add_token_rm(command, context);
 }
 
 }  // namespace longship::cli

@@ -80,7 +80,7 @@ pid_t spawn(const fs::path& log, std::vector<std::string> words) {
 }
 
 // What it said before it ended; nothing, if its log could not be written.
-Error ended_early(const fs::path& log, std::uint64_t from) {
+Error ended_early(const fs::path& log, std::uint64_t from, int status) {
   const auto line = last_line_of(log, from);
   std::string_view words = line;
   constexpr std::string_view mark = "longship: error: ";
@@ -88,7 +88,9 @@ Error ended_early(const fs::path& log, std::uint64_t from) {
   if (words.empty())
     return Error("the hub ended before it answered, and {} does not tell why: is its disk full?",
                  log.string());
-  return Error("{}; all it said is in {}", printable(words), log.string());
+  const bool impossible = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(Failure::impossible);
+  return Error(impossible ? Failure::impossible : Failure::failed, "{}; all it said is in {}",
+               printable(words), log.string());
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ RunningHub start_in_background(const fs::path& directory, const std::vector<std:
   const auto deadline = SteadyClock::now() + 60s;
   while (SteadyClock::now() < deadline) {
     int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) == pid) throw ended_early(log, begin);
+    if (::waitpid(pid, &status, WNOHANG) == pid) throw ended_early(log, begin, status);
     if (const auto running = answering_hub(directory); running && running->pid == pid) return *running;
     std::this_thread::sleep_for(50ms);
   }

@@ -115,8 +115,8 @@ void add_jobs(Command& app, Context& context) {
       "  longship jobs --json\n");
   command.action = [words, &context] {
     if (!words->state.empty() && std::find(states().begin(), states().end(), words->state) == states().end())
-      throw Error(Failure::usage, "--state {}: there is no such state{}", printable(words->state),
-                  suggestion(words->state, states()));
+      throw Error(Failure::usage, "--state {}: there is no such state{} (there are: {})",
+                  printable(words->state), suggestion(words->state, states()), join(states(), ", "));
     HubClient hub(words->hub);
     if (words->watch) {
       watch(hub, *words);

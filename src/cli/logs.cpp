@@ -51,6 +51,9 @@ class Logs {
     else
       show_new(job, true);
     for (auto& [rank, shown] : ranks_) flush(rank, shown);
+    if (!words_.err && !said_anything_)
+      note("{}{} has written nothing to stdout; with --err comes what it wrote to stderr", words_.job,
+           words_.all ? std::string() : fmt::format(", rank {},", words_.rank));
   }
 
  private:
@@ -113,6 +116,7 @@ class Logs {
     }
     if (!answer.ok() || answer.body.empty()) return false;  // not there yet
     shown.at += answer.body.size();
+    said_anything_ = true;
     if (words_.all)
       marked(rank, shown, answer.body);
     else
@@ -140,6 +144,7 @@ class Logs {
   launch::Interruptions& interruptions_;
   std::int64_t attempt_ = 0;
   std::map<int, Shown> ranks_;
+  bool said_anything_ = false;
 };
 
 }  // namespace

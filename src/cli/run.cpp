@@ -124,7 +124,7 @@ void run(const Words& words, Context& context) {
 void add_run(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
   auto& command = app.command("run", "Run a job here and now; in a Slurm allocation, on all of its nodes");
-  command.argument("job", words->job, "The job file, or a directory with a job.toml");
+  command.argument("FILE", words->job, "The job file, or a directory with a job.toml");
   command.option("--set", words->overrides, "Change a value for this run: needs.nodes=2",
                  {.value = "KEY=VALUE"});
   command.option("--into", words->into, "Where runs are kept (runs/ beside the job file)", {.value = "DIR"});

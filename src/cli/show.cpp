@@ -101,6 +101,7 @@ void print_what_next(const formats::Value& job) {
   const auto id = text_at(job, "id"), state = text_at(job, "state");
   std::string words = "output: longship logs " + id;
   if (state == "finished") words += "    files: longship outputs " + id;
+  if (state == "failed") words += "    errors: longship logs " + id + " --err";
   if (state == "failed" || state == "cancelled") words += "    again: longship retry " + id;
   std::printf("\n%s\n", words.c_str());
 }

@@ -178,7 +178,7 @@ void submit(const Words& words, Context& context) {
 void add_submit(Command& app, Context& context) {
   auto words = std::make_shared<Words>();
   auto& command = app.command("submit", "Give a job to the hub, which finds a site for it");
-  command.argument("job", words->job, "The job file, or a directory with a job.toml");
+  command.argument("FILE", words->job, "The job file, or a directory with a job.toml");
   command.option("--set", words->overrides, "Change a value for this job: needs.nodes=2",
                  {.value = "KEY=VALUE"});
   command.option("--count", words->count, "Submit it that many times", {.range = Range{1, 1'000'000}});

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "broker.h"
+#include "secrets.h"
 
 namespace longship::hub {
 
@@ -263,6 +264,17 @@ Table Describer::whole_site(const Site& site) const {
   shown.node = known->node;
   shown.host = known->host;
   table.set("file", site::to_toml(shown));
+  return table;
+}
+
+Table Describer::token(const TokenRecord& token) const {
+  Table table;
+  table.set("id", token_id(token.hash));
+  table.set("user", token.user);
+  table.set("team", token.team);
+  table.set("site", token.site);
+  table.set("added", seconds(token.added));
+  table.set("used", seconds(token.used));
   return table;
 }
 

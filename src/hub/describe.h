@@ -20,6 +20,7 @@ class Describer {
   [[nodiscard]] formats::Table site(const Site& site) const;
   [[nodiscard]] formats::Table whole_site(const Site& site) const;  // with what images are checked against
   [[nodiscard]] formats::Table why(JobIndex index);
+  [[nodiscard]] formats::Table token(const TokenRecord& token) const;
 
  private:
   [[nodiscard]] std::string reason(JobIndex index);

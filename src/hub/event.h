@@ -38,11 +38,15 @@ struct ImagesFound {  // in the image store: all of them
 struct Condition {  // of a site, found by the hub itself: ssh ended
   std::string site, sentence;
 };
+struct TokensUsed {  // since the last time, by requests and by who stays connected
+  std::vector<std::string> hashes;
+};
 struct Opened {};  // once, after the state was loaded
 struct Tick {};    // about once a second
 struct Assign {};  // waiting jobs may go to sites: after a batch of other events
 
-using Event = std::variant<Asked, LinkUp, LinkDown, Heard, ImagesFound, Condition, Opened, Tick, Assign>;
+using Event =
+    std::variant<Asked, LinkUp, LinkDown, Heard, ImagesFound, Condition, TokensUsed, Opened, Tick, Assign>;
 
 // What is to be done once the changes are durable.
 struct Reply {

@@ -40,7 +40,8 @@ Moment now() {
 bool only_reads(const Request& request) {
   return std::holds_alternative<ListJobs>(request) || std::holds_alternative<ShowJob>(request) ||
          std::holds_alternative<Why>(request) || std::holds_alternative<ListSites>(request) ||
-         std::holds_alternative<ShowSite>(request) || std::holds_alternative<ListImages>(request);
+         std::holds_alternative<ShowSite>(request) || std::holds_alternative<ListImages>(request) ||
+         std::holds_alternative<ListTokens>(request);
 }
 
 SshSite ssh_site(const SiteRecord& record) {
@@ -60,8 +61,7 @@ struct Hub::Parts {
         ssh(hub, [this](std::string site, std::string sentence) {
           post(Condition{std::move(site), std::move(sentence)});
         }) {
-    owner = {user_name(), "", ""};
-    owner_hash = token_hash(directory.token());
+    owner = {user_name(), "", "", token_hash(directory.token())};
     state.owner = owner.user;
     store.load(state);
     state.images = blobs.images();
@@ -150,6 +150,7 @@ struct Hub::Parts {
       }
       if (const auto time = std::chrono::steady_clock::now(); time >= next_tick) {
         next_tick = time + tick_every;
+        note_use();
         batch.emplace_back(Tick{});
         look_for_images();
         ticked = true;
@@ -157,6 +158,19 @@ struct Hub::Parts {
       work(batch);
       if (last) return;
     }
+  }
+
+  // In a transaction of its own, and not while there is trouble: should the disk be full, nobody else's is
+  // undone for it.
+  void note_use() {
+    if (std::chrono::steady_clock::now() < quiet_until) return;
+    auto used = callers.take_used();
+    for (const auto& [id, link] : state.links) used.push_back(link.caller.token);
+    std::erase_if(used, [this](const auto& hash) { return !state.tokens().contains(hash); });
+    if (used.empty()) return;
+    std::deque<Event> batch;
+    batch.emplace_back(TokensUsed{std::move(used)});
+    work(batch);
   }
 
   void work(std::deque<Event>& batch) {
@@ -175,7 +189,7 @@ struct Hub::Parts {
     failpoint("hub.committed");
     const bool tick = std::exchange(ticked, false);
     const auto changed = listeners.changed_in(state, tick);
-    if (!state.changes().tokens.empty() || !state.changes().revoked.empty()) publish_tokens();
+    if (!state.changes().tokens.empty()) publish_tokens();
     state.committed();
     for (auto& action : actions) std::visit([this](auto& one) { act(one); }, action);
     failpoint("hub.replied");
@@ -266,8 +280,8 @@ struct Hub::Parts {
   void publish_tokens() {
     Callers::ByHash known;
     for (const auto& [hash, token] : state.tokens())
-      known.emplace(hash, Caller{token.user, token.team, token.site});
-    known.insert_or_assign(owner_hash, owner);
+      known.emplace(hash, Caller{token.user, token.team, token.site, hash});
+    known.insert_or_assign(owner.token, owner);
     callers.publish(std::move(known));
   }
 
@@ -282,7 +296,6 @@ struct Hub::Parts {
   std::string trouble;  // the last that was told of
   std::chrono::steady_clock::time_point quiet_until;
   Caller owner;
-  std::string owner_hash;
   Links links;
 
   std::mutex mutex;  // of what follows
@@ -327,6 +340,10 @@ void Hub::perform(const Caller& caller, Request request, Respond respond) {
 
 std::optional<Caller> Hub::caller(std::string_view token) const {
   return parts_->callers.find(token);
+}
+
+bool Hub::knows(const Caller& caller) const {
+  return parts_->callers.knows(caller);
 }
 
 std::string Hub::owner_token() const {

@@ -45,6 +45,7 @@ class Hub {
   void perform(const Caller& caller, Request request, Respond respond);
 
   [[nodiscard]] std::optional<Caller> caller(std::string_view token) const;  // nobody: none
+  [[nodiscard]] bool knows(const Caller& caller) const;                      // false: its token was revoked
   [[nodiscard]] std::string owner_token() const;                             // in directory/token, 0600
 
   // --- agents ---

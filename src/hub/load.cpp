@@ -77,10 +77,10 @@ void load_sites(sqlite3* database, State& state) {
     site.text_version = version_of(site.text);
     state.restore_site(std::move(site));
   }
-  Statement tokens(database, "SELECT hash, user, team, site FROM token");
+  Statement tokens(database, "SELECT hash, user, team, site, added, used FROM token");
   while (tokens.next()) {
     TokenRecord token;
-    tokens >> token.hash >> token.user >> token.team >> token.site;
+    tokens >> token.hash >> token.user >> token.team >> token.site >> token.added >> token.used;
     state.restore_token(std::move(token));
   }
 }

@@ -24,6 +24,7 @@ struct Apply {
     step.state.site(id).condition = condition.sentence;
     step.state.site(id).stirred = true;
   }
+  void operator()(const TokensUsed& used) const { note_use(step, used); }
   void operator()(const Opened&) const { opened(step); }
   void operator()(const Tick&) const { tick(step); }
   void operator()(const Assign&) const { place_waiting(step); }

@@ -18,7 +18,8 @@ namespace longship::hub {
 struct Caller {
   std::string user;
   std::string team;
-  std::string site;  // an agent's token is for one site, and for nothing else
+  std::string site;        // an agent's token is for one site, and for nothing else
+  std::string token = {};  // what the token is remembered by: its hash
 };
 
 struct Submit {        // 201 {"jobs": ["digits-7"]}; count > 1: that many jobs, numbered one after another
@@ -73,9 +74,13 @@ struct ListImages {};  // 200 {"images": [record…]}
 struct AddToken {      // 201 {"token"}: shown once
   std::string user, team;
 };
+struct ListTokens {};  // 200 {"tokens": [Token…]}: all for whose hub it is, for others their own
+struct RemoveToken {   // 200 Token: refused from now on, and who is connected with it is cut off
+  std::string id;
+};
 
 using Request = std::variant<Submit, Change, ListJobs, ShowJob, Why, AskSite, ListSites, ShowSite, AddSite,
-                             RemoveSite, PutImage, ListImages, AddToken>;
+                             RemoveSite, PutImage, ListImages, AddToken, ListTokens, RemoveToken>;
 
 struct Response {
   int status = 200;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "describe.h"
@@ -182,7 +183,7 @@ struct Answer {
     record.longship = add.longship;
     record.site_file = add.site_file;
     record.port = add.port;
-    state.add_token({token_hash(asked.secret), asked.caller.user, asked.caller.team, add.site});
+    state.put_token({token_hash(asked.secret), asked.caller.user, asked.caller.team, add.site, step.now, {}});
     state.site(id).stirred = true;
     step.site_changed(id);
     Table table;
@@ -231,13 +232,48 @@ struct Answer {
     require_owner(step.state, asked.caller, "give tokens to others");
     if (!is_plain_name(add.user))
       throw Refusal{400, fmt::format("\"{}\" cannot be a user's name: {}", printable(add.user), plain_name)};
-    step.state.add_token({token_hash(asked.secret), add.user, add.team, ""});
+    const auto hash = token_hash(asked.secret);
+    step.state.put_token({hash, add.user, add.team, "", step.now, {}});
     Table table;
     table.set("token", asked.secret);
+    table.set("id", token_id(hash));
     return said(201, std::move(table));
   }
 
+  Maybe operator()(const ListTokens&) const {
+    std::vector<const TokenRecord*> seen;
+    for (const auto& [hash, token] : step.state.tokens())
+      if (is_theirs(token)) seen.push_back(&token);
+    std::sort(seen.begin(), seen.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->user, a->added, a->hash) < std::tie(b->user, b->added, b->hash);
+    });
+    const Describer describer(step.state, step.now);
+    Array tokens;
+    for (const auto* token : seen) tokens.emplace_back(describer.token(*token));
+    Table table;
+    table.set("tokens", std::move(tokens));
+    return said(200, std::move(table));
+  }
+
+  Maybe operator()(const RemoveToken& remove) const {
+    auto& state = step.state;
+    const auto* found = state.find_token(remove.id);
+    if (found == nullptr || !is_theirs(*found))
+      throw Refusal{404,
+                    fmt::format("there is no token \"{}\": see longship token ls", printable(remove.id))};
+    const TokenRecord token = *found;
+    state.revoke_token(token.hash);
+    std::vector<LinkId> with_it;
+    for (const auto& [id, link] : state.links)
+      if (link.caller.token == token.hash) with_it.push_back(id);
+    for (const auto link : with_it) goodbye(step, link, "this token was revoked");
+    return said(200, Describer(state, step.now).token(token));
+  }
+
  private:
+  [[nodiscard]] bool is_theirs(const TokenRecord& token) const {
+    return is_owner(step.state, asked.caller) || (token.user == asked.caller.user && token.site.empty());
+  }
   [[nodiscard]] bool known_site(std::string_view name) const {
     const auto id = step.state.find_site(name);
     return id != none && !step.state.site(id).record.removed;

@@ -167,6 +167,12 @@ Action put_image(const Asked&) {
 Action add_token(const Asked&) {
   return AskWithBody{BodyKind::token, small_limit, {}};
 }
+Action list_tokens(const Asked&) {
+  return Ask{ListTokens{}};
+}
+Action remove_token(const Asked& asked) {
+  return Ask{RemoveToken{asked.captured[0]}};
+}
 Action blob_head(const Asked& asked) {
   return BlobHead{checked_digest(asked.captured[0])};
 }
@@ -193,7 +199,7 @@ struct Entry {
   Address address;
   Make make;
 };
-constexpr std::array<Entry, 32> table = {{
+constexpr std::array<Entry, 34> table = {{
     {{"POST", "/v1/jobs"}, submit},
     {{"GET", "/v1/jobs"}, list_jobs},
     {{"GET", "/v1/jobs/{id}"}, show_job},
@@ -222,7 +228,9 @@ constexpr std::array<Entry, 32> table = {{
     {{"GET", "/v1/studies/{owner}/{name}/journal/{log}"}, study_log},
     {{"POST", "/v1/studies/{name}/run"}, run_study},
     {{"PUT", "/v1/studies/{name}/journal/{log}"}, put_study_log},
+    {{"GET", "/v1/tokens"}, list_tokens},
     {{"POST", "/v1/tokens"}, add_token},
+    {{"DELETE", "/v1/tokens/{id}"}, remove_token},
     {{"GET", "/v1/events"}, events},
     {{"GET", "/v1/agent"}, agent},
     {{"GET", "/v1/health"}, health},

@@ -136,6 +136,8 @@ struct SiteRecord {
 struct TokenRecord {
   std::string hash;  // SHA-256 of the token: the token itself is nowhere
   std::string user, team, site;
+  Moment added{};  // never: before the store kept it
+  Moment used{};   // to the hour
 };
 
 // Something out of the ordinary. The ordinary (submitted, sent, started, ended) is in the rows themselves.

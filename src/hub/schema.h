@@ -5,7 +5,7 @@
 
 namespace longship::hub {
 
-inline constexpr std::array<const char*, 1> schema_steps = {
+inline constexpr std::array<const char*, 2> schema_steps = {
     // 1: jobs, attempts, sites, tokens
     R"(
 CREATE TABLE spec (id INTEGER PRIMARY KEY, digest TEXT NOT NULL, json TEXT NOT NULL);
@@ -34,6 +34,11 @@ CREATE TABLE note (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, job INTEGER NOT 
                    site INTEGER NOT NULL, what TEXT NOT NULL);
 CREATE INDEX note_of_job ON note (job);
 CREATE INDEX note_of_site ON note (site);
+)",
+    // 2: when tokens were made and used; 0: not known, never
+    R"(
+ALTER TABLE token ADD COLUMN added INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE token ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 )"};
 
 }  // namespace longship::hub

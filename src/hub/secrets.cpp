@@ -24,6 +24,10 @@ std::string token_hash(std::string_view token) {
   return std::string(formats::hex_of(formats::digest_of(token)));
 }
 
+std::string_view token_id(std::string_view hash) {
+  return hash.substr(0, 12);
+}
+
 std::string key_hash(std::string_view user, std::string_view key) {
   std::string both(user);
   both += '\0';

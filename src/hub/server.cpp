@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <boost/asio/ip/udp.hpp>
 #include <boost/asio/ssl.hpp>
 #include <thread>
 
@@ -64,6 +65,20 @@ tcp::endpoint endpoint_of(const ServerOptions& options) {
   return {address, options.port};
 }
 
+// Where the loopback interface is down, as in a network namespace of one's own, one may well listen there:
+// nobody comes. Connecting a datagram socket sends nothing, and only looks for a way.
+void check_loopback(asio::io_context& io, const tcp::endpoint& endpoint) {
+  if (!endpoint.address().is_loopback()) return;
+  error_code problem;
+  asio::ip::udp::socket socket(io);
+  static_cast<void>(socket.connect({endpoint.address(), 9}, problem));
+  if (problem == asio::error::network_unreachable)
+    throw Error(
+        Failure::impossible,
+        "nobody could reach a hub at {}: the loopback interface is down; `ip link set lo up` brings it up",
+        endpoint.address().to_string());
+}
+
 asio::ssl::context tls_context(const ServerOptions& options) {
   asio::ssl::context context(asio::ssl::context::tls_server);
   context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
@@ -99,6 +114,7 @@ struct Server::Parts {
 
 Server::Server(Hub& hub, const ServerOptions& options) : parts_(std::make_unique<Parts>(hub, options)) {
   const auto endpoint = endpoint_of(options);
+  check_loopback(parts_->io, endpoint);
   if (!options.certificate.empty()) parts_->tls.emplace(tls_context(options));
   auto& acceptor = parts_->acceptor;
   error_code problem;

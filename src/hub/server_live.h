@@ -35,6 +35,7 @@ inline awaitable<void> send_events(Exchange& exchange, const Events& action) {
       text = exchange.shared->ring.take(cursor);
       if (text.empty()) text = ": still here\n\n";
     }
+    if (!exchange.shared->hub.knows(exchange.caller)) co_return;  // its token was revoked meanwhile
     co_await exchange.send_piece(text);
   }
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "secrets.h"
+
 namespace longship::hub {
 
 // --- jobs ---
@@ -129,17 +131,29 @@ SiteRecord& State::edit_site(SiteId id) {
   return sites_[id].record;
 }
 
-void State::add_token(TokenRecord token) {
-  changes_.tokens.push_back(token);
+const TokenRecord* State::find_token(std::string_view id) const {
+  const auto found = tokens_.lower_bound(std::string(id));
+  return found != tokens_.end() && token_id(found->first) == id ? &found->second : nullptr;
+}
+
+void State::put_token(TokenRecord token) {
+  const auto found = tokens_.find(token.hash);
+  changes_.tokens.try_emplace(token.hash,
+                              found == tokens_.end() ? std::nullopt : std::optional(found->second));
   tokens_.insert_or_assign(token.hash, std::move(token));
 }
 
+void State::revoke_token(const std::string& hash) {
+  const auto found = tokens_.find(hash);
+  changes_.tokens.try_emplace(hash, found->second);
+  tokens_.erase(found);
+}
+
 void State::revoke_tokens_of(std::string_view site) {
-  for (auto token = tokens_.begin(); token != tokens_.end();) {
-    const bool revoked = token->second.site == site;
-    if (revoked) changes_.revoked.push_back(token->second);
-    token = revoked ? tokens_.erase(token) : std::next(token);
-  }
+  std::vector<std::string> hashes;
+  for (const auto& [hash, token] : tokens_)
+    if (token.site == site) hashes.push_back(hash);
+  for (const auto& hash : hashes) revoke_token(hash);
 }
 
 // --- indexes ---
@@ -258,8 +272,12 @@ void State::roll_back() {
   for (auto last = undone.submissions.rbegin(); last != undone.submissions.rend(); ++last) forget(*last);
   for (auto& [id, record] : undone.sites) sites_[id].record = std::move(record);
   sites_.resize(undone.site_count);
-  for (const auto& token : undone.tokens) tokens_.erase(token.hash);
-  for (auto& token : undone.revoked) tokens_.insert_or_assign(token.hash, std::move(token));
+  for (auto& [hash, before] : undone.tokens) {
+    if (before)
+      tokens_.insert_or_assign(hash, std::move(*before));
+    else
+      tokens_.erase(hash);
+  }
   ++world;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -96,15 +97,13 @@ struct Question {  // to an agent, for a request
 
 struct Changes {
   std::vector<Submission> submissions;
-  std::unordered_map<JobIndex, Job> jobs;  // as they were
-  std::map<SiteId, SiteRecord> sites;      // as they were
-  std::vector<TokenRecord> tokens;
-  std::vector<TokenRecord> revoked;
+  std::unordered_map<JobIndex, Job> jobs;                    // as they were
+  std::map<SiteId, SiteRecord> sites;                        // as they were
+  std::map<std::string, std::optional<TokenRecord>> tokens;  // by hash, as they were; nothing: new ones
   std::vector<Note> notes;
   std::size_t job_count = 0, site_count = 0;  // before
   [[nodiscard]] bool empty() const {
-    return submissions.empty() && jobs.empty() && sites.empty() && tokens.empty() && revoked.empty() &&
-           notes.empty();
+    return submissions.empty() && jobs.empty() && sites.empty() && tokens.empty() && notes.empty();
   }
 };
 
@@ -149,7 +148,9 @@ class State {
 
   // --- tokens and notes ---
   [[nodiscard]] const std::map<std::string, TokenRecord>& tokens() const { return tokens_; }
-  void add_token(TokenRecord token);
+  [[nodiscard]] const TokenRecord* find_token(std::string_view id) const;  // by token_id(); null
+  void put_token(TokenRecord token);                                       // a new one, or changed
+  void revoke_token(const std::string& hash);
   void revoke_tokens_of(std::string_view site);
   void note(Note note) { changes_.notes.push_back(std::move(note)); }
 

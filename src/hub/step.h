@@ -49,5 +49,6 @@ void answer_request(const Step& step, const Asked& asked);
 // time.cpp
 void opened(const Step& step);
 void tick(const Step& step);
+void note_use(const Step& step, const TokensUsed& used);
 
 }  // namespace longship::hub

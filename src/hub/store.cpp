@@ -33,7 +33,7 @@ struct Store::Statements {
       "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
   Statement image{database, "INSERT INTO image VALUES (?, ?)"};
   Statement site{database, "INSERT OR REPLACE INTO site VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
-  Statement token{database, "INSERT OR REPLACE INTO token VALUES (?, ?, ?, ?)"};
+  Statement token{database, "INSERT OR REPLACE INTO token VALUES (?, ?, ?, ?, ?, ?)"};
   Statement revoke{database, "DELETE FROM token WHERE hash = ?"};
   Statement note{database, "INSERT INTO note (at, job, attempt, site, what) VALUES (?, ?, ?, ?, ?)"};
   Statement notes{database, "SELECT at, job, attempt, site, what FROM note WHERE job = ? ORDER BY id"};
@@ -170,9 +170,7 @@ void Store::write_rows(const State& state) {
   for (const auto& [index, before] : changes.jobs) changed.push_back(index);
   std::sort(changed.begin(), changed.end());
   for (const auto index : changed) write_job(state, index, changes.jobs.at(index));
-  for (const auto& token : changes.tokens)
-    statements_->token.run(token.hash, token.user, token.team, token.site);
-  for (const auto& token : changes.revoked) statements_->revoke.run(token.hash);
+  write_tokens(state);
   for (const auto& note : changes.notes)
     statements_->note.run(note.at, note.job, note.attempt, note.site, note.what);
 }
@@ -223,6 +221,18 @@ void Store::write_sites(const State& state) {
     const auto& site = state.site(id).record;
     statements_->site.run(id, site.name, site.ssh, site.longship, site.site_file, site.port, site.text,
                           site.version, site.outbox, site.seen, site.removed, site.added);
+  }
+}
+
+void Store::write_tokens(const State& state) {
+  for (const auto& [hash, before] : state.changes().tokens) {
+    const auto found = state.tokens().find(hash);
+    if (found == state.tokens().end()) {
+      statements_->revoke.run(hash);
+      continue;
+    }
+    const auto& token = found->second;
+    statements_->token.run(hash, token.user, token.team, token.site, token.added, token.used);
   }
 }
 

@@ -28,7 +28,7 @@ struct StoreOptions {
 
 class Store {
  public:
-  static constexpr int schema = 1;
+  static constexpr int schema = 2;
 
   explicit Store(const std::filesystem::path& file, const StoreOptions& options = {});
   ~Store();
@@ -50,6 +50,7 @@ class Store {
   void write_job(const State& state, JobIndex index, const Job& before);
   void write_attempt(const State& state, JobIndex index, const Attempt& attempt);
   void write_sites(const State& state);
+  void write_tokens(const State& state);
 
   std::filesystem::path file_;
   sqlite3* database_ = nullptr;

@@ -76,6 +76,19 @@ void opened(const Step& step) {
   step.state.last_tick = step.now;
 }
 
+// To the hour: a transaction for each request would be much for little.
+void note_use(const Step& step, const TokensUsed& used) {
+  constexpr std::chrono::hours often_enough{1};
+  auto& state = step.state;
+  for (const auto& hash : used.hashes) {
+    const auto found = state.tokens().find(hash);
+    if (found == state.tokens().end() || step.now - found->second.used < often_enough) continue;
+    TokenRecord token = found->second;
+    token.used = step.now;
+    state.put_token(std::move(token));
+  }
+}
+
 void tick(const Step& step) {
   auto& state = step.state;
   forgive_deafness(step);

@@ -19,6 +19,11 @@ constexpr std::string_view zstd_magic("\x28\xb5\x2f\xfd", 4);
 constexpr std::string_view xz_magic("\xfd\x37zXZ\0", 6);
 constexpr std::uint64_t most_memory_for_xz = 96u << 20;  // its highest ordinary level, 9, takes 65 MiB
 
+void refuse_more_padding(std::uint64_t zeros) {
+  if (zeros > most_padding)
+    throw Error("more than {} MiB of zeros follow the compressed data", most_padding >> 20);
+}
+
 // Compressed bytes, of which the next few can be looked at.
 class Input {
  public:
@@ -42,10 +47,12 @@ class Input {
     }
     return available().starts_with(magic);
   }
-  // Only zeros up to the end.
+  // Only zeros up to the end, and not too many.
   void expect_padding() {
+    std::uint64_t zeros = 0;
     do {
       const auto rest = available();
+      refuse_more_padding(zeros += rest.size());
       if (std::any_of(rest.begin(), rest.end(), [](char c) { return c != 0; }))
         throw Error("there is something else after the compressed data");
       consume(rest.size());
@@ -180,7 +187,10 @@ class Xz final : public ByteSource {
       stream_.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
       stream_.avail_in = bytes.size();
       judge(lzma_code(&stream_, more ? LZMA_RUN : LZMA_FINISH));
-      input_.consume(bytes.size() - stream_.avail_in);
+      const auto taken = bytes.size() - stream_.avail_in;
+      input_.consume(taken);
+      fruitless_ = stream_.avail_out < size ? 0 : fruitless_ + taken;
+      refuse_more_padding(fruitless_);  // the library takes them itself
     }
     return size - stream_.avail_out;
   }
@@ -197,6 +207,7 @@ class Xz final : public ByteSource {
 
   Input input_;
   lzma_stream stream_ = LZMA_STREAM_INIT;
+  std::uint64_t fruitless_ = 0;  // bytes taken since something came of them
   bool done_ = false;
 };
 

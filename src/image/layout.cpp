@@ -61,7 +61,9 @@ class TarLayout final : public Layout {
     FileSource file(open_file(archive, O_RDONLY));
     const auto plain = decompress(file, largest_archive);
     TarReader reader(*plain);
+    bool has_members = false;
     while (const auto member = reader.next()) {
+      has_members = true;
       // Layouts have a few dozen names. A whole system has many, and nothing in it is of interest here.
       if (names_.size() > most_names) {
         if (is_layout())
@@ -70,6 +72,7 @@ class TarLayout final : public Layout {
       }
       if (member->kind == Kind::file) names_.insert(member->path);
     }
+    if (!has_members) throw Error("{}", nothing_in_it(reader.has_end_marker()));
     if (!is_layout()) names_.clear();
   }
   [[nodiscard]] bool has(const std::string& path) const override { return names_.contains(path); }
@@ -79,6 +82,11 @@ class TarLayout final : public Layout {
 
  private:
   static constexpr std::size_t most_names = 4000;
+  // Zeros, however many, are a tar that ends at once.
+  static std::string_view nothing_in_it(bool has_end_marker) {
+    return has_end_marker ? "there is nothing in it: it begins with zeros, as an empty tar archive does"
+                          : "it is empty: 0 bytes are no archive";
+  }
   [[nodiscard]] bool is_layout() const {
     return names_.contains("index.json") || names_.contains("manifest.json");
   }

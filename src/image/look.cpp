@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "facts.h"
 #include "layer.h"
+#include "squashfs.h"
 
 namespace longship::image {
 namespace fs = std::filesystem;
@@ -21,7 +22,12 @@ class Looking final : public MemberSink {
 };
 
 std::unique_ptr<Layer> layer_of(const fs::path& root) {
-  if (!fs::is_directory(root)) return squashfs_layer(root, false);
+  if (!fs::is_directory(root)) {
+    if (!is_squashfs(root))
+      throw Error(
+          "it is neither a directory nor a SquashFS file; of an archive `longship image import` makes one");
+    return squashfs_layer(root, false);
+  }
   return directory_layer(root, [root](const std::string& path, bool directory) {
     return ::access((root / path).c_str(), directory ? R_OK | X_OK : R_OK) != 0;
   });

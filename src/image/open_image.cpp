@@ -5,17 +5,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "squashfs.h"
 
 namespace longship::image {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_squashfs(const fs::path& path) {
-  FileSource file(open_file(path, O_RDONLY));
-  char magic[4];
-  return read_fully(file, magic, sizeof magic) == sizeof magic &&
-         std::string_view(magic, sizeof magic) == "hsqs";
-}
 
 OciImage plain_tar(const fs::path& path, const BytesRead& progress) {
   OciImage image;
@@ -29,6 +23,25 @@ OciImage plain_tar(const fs::path& path, const BytesRead& progress) {
   return image;
 }
 
+// It is read twice, to find out what it is and to convert it, and may be read for as long as it has bytes.
+void check_kind(const fs::path& path) {
+  switch (fs::status(path).type()) {
+    case fs::file_type::regular:
+    case fs::file_type::directory:
+      return;
+    case fs::file_type::not_found:
+      throw Error("there is no such file or directory");
+    case fs::file_type::fifo:
+      throw Error(Failure::usage,
+                  "it is a pipe, which can be read only once: write what comes of it to a file first");
+    case fs::file_type::block:
+    case fs::file_type::character:
+      throw Error(Failure::usage, "it is a device, and a device is no image: give a file or a directory");
+    default:
+      throw Error(Failure::usage, "it is neither a file nor a directory");
+  }
+}
+
 void refuse_choice(std::string_view architecture) {
   if (!architecture.empty())
     throw Error(Failure::usage, "it does not say what it is for: only OCI layouts and docker archives do");
@@ -37,7 +50,7 @@ void refuse_choice(std::string_view architecture) {
 }  // namespace
 
 OpenedImage open_image(const fs::path& path, const BytesRead& progress, std::string_view architecture) {
-  if (!fs::exists(path)) throw Error("there is no such file or directory");
+  check_kind(path);
   OpenedImage found;
   if (!fs::is_directory(path) && is_squashfs(path)) {
     refuse_choice(architecture);

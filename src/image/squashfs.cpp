@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "squashfs.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "bytes.h"
 
 namespace longship::image {
 namespace {
@@ -100,6 +103,14 @@ void check(int result, const SquashFile& file, std::string_view doing) {
   if (result >= 0) return;
   if (file.last_errno != 0) throw Error::from_errno(file.last_errno, "{}", doing);
   throw Error("{}: {} ({})", doing, meaning(result), result);
+}
+
+bool is_squashfs(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) return false;
+  FileSource file(open_file(path, O_RDONLY));
+  char magic[4];
+  return read_fully(file, magic, sizeof magic) == sizeof magic &&
+         std::string_view(magic, sizeof magic) == "hsqs";
 }
 
 Squash<sqfs_compressor_t> make_compressor(SQFS_COMPRESSOR id, std::uint32_t block_size, bool uncompress) {

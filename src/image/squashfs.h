@@ -6,6 +6,7 @@
 #include <sqfs/io.h>
 #include <sqfs/predef.h>
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -30,6 +31,9 @@ struct SquashFile : sqfs_file_t {
 
 // Throws for a negative result or a null object, with errno's text if the file failed.
 void check(int result, const SquashFile& file, std::string_view doing);
+
+// Whether it begins as one. What is no regular file is not opened: a pipe would wait for who writes.
+[[nodiscard]] bool is_squashfs(const std::filesystem::path& path);
 
 [[nodiscard]] Squash<sqfs_compressor_t> make_compressor(SQFS_COMPRESSOR id, std::uint32_t block_size,
                                                         bool uncompress);

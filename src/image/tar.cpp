@@ -77,7 +77,8 @@ void TarReader::Content::count(std::size_t got) {
 bool TarReader::read_block(Block& block) {
   const std::size_t got = read_fully(source_, block.data(), block.size());
   if (got != 0 && got != block.size())
-    throw Error("the archive ends in the middle of a header, it is truncated");
+    throw Error("the archive ends in the middle of a header{}",
+                current_.empty() ? ": it is truncated, or this is not a tar archive" : ", it is truncated");
   return got != 0;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "decompress.h"
@@ -32,9 +34,9 @@ class TarLayer final : public Layer {
     const auto plain = decompress(arriving, largest_layer);
     ReadAhead tar(*plain, digesting(unpacked, origin_.diff_id));
     const bool complete = read_members(tar, sink);
-    drain(tar);  // what follows the end marker belongs to the diff id
+    drain_padding(tar);  // what follows the end marker belongs to the diff id
     tar.finish();
-    drain(arriving);  // and padding after the compressed data to the digest
+    drain_padding(arriving);  // and padding after the compressed data to the digest
     arriving.finish();
     verify("digest", origin_.digest, packed);
     verify("diff id", origin_.diff_id, unpacked);
@@ -53,6 +55,14 @@ class TarLayer final : public Layer {
     while (const auto member = reader.next())
       within_member(member->path, [&] { sink.add(*member, reader.content()); });
     return reader.has_end_marker();
+  }
+
+  static void drain_padding(ByteSource& source) {
+    std::array<char, 64 * 1024> room;
+    std::uint64_t bytes = 0;
+    for (auto piece = source.take(room); !piece.empty(); piece = source.take(room))
+      if ((bytes += piece.size()) > most_padding)
+        throw Error("more than {} MiB follow the end of the archive", most_padding >> 20);
   }
 
   static void verify(std::string_view what, const std::string& expected, formats::Sha256& sum) {

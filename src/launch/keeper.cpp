@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "limits.h"
 
 namespace longship::launch::detail {
 namespace {
@@ -59,7 +60,7 @@ void Keeper::start(const std::vector<RankPipes>& pipes, const std::string& direc
   children_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   for (std::size_t rank = 0; rank < starts_.size(); ++rank) {
     const pid_t pid = ::fork();
-    if (pid < 0) throw Error::from_errno(errno, "cannot start rank {} of {} here", rank + 1, starts_.size());
+    if (pid < 0) throw cannot_fork(errno, rank, starts_.size());
     if (pid == 0) become_rank(rank, pipes[rank], directory);
     ::setpgid(pid, pid);  // here too: whoever comes first, so that a signal never misses
     pids_.push_back(pid);

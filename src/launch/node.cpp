@@ -18,6 +18,7 @@
 #include "frames.h"
 #include "gpu_shares.h"
 #include "gpus.h"
+#include "limits.h"
 #include "poll.h"
 #include "ranks.h"
 
@@ -259,6 +260,10 @@ std::string FailedRank::sentence() const {
 
 Result run_node(const Plan& for_all, int node, const std::string& node_name, const Rendezvous& rendezvous,
                 const Bound* bound, Surroundings& surroundings, int only) {
+  const int ranks = only < 0 ? for_all.ranks[static_cast<std::size_t>(node)] : 1;
+  if (const auto lack = lack_of_files(open_files_of_this_process(), static_cast<std::uint64_t>(ranks),
+                                      !for_all.output.empty()))
+    throw Error(Failure::impossible, "{}", *lack);
   Plan plan = for_all;
   let_in_gpus_of_ranks(plan, node);
   Control control;

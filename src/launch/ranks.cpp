@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "keeper.h"
+#include "limits.h"
 
 namespace longship::launch {
 namespace {
@@ -77,7 +78,7 @@ Ranks::Ranks(const std::vector<RankStart>& starts, const box::Spec* box, const s
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   keeper_ = ::fork();
-  if (keeper_ < 0) throw Error::from_errno(errno, "cannot start ranks");
+  if (keeper_ < 0) throw cannot_fork(errno, 0, starts.size());
   if (keeper_ == 0) {
     socket_.reset();
     outputs.clear();

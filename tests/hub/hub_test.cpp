@@ -134,6 +134,20 @@ TEST_F(HubTest, TokensAreKeptAsHashesAndTheOwnersFileIsPrivate) {
   EXPECT_EQ(hub_->caller(token).value().user, "bob");
 }
 
+TEST_F(HubTest, ARevokedTokenIsNobodysAlsoAfterARestart) {
+  const auto made = formats::parse_json(ask(AddToken{"bob", "clic"}).body, "reply");
+  const auto token = made.find("token")->text();
+  const auto caller = hub_->caller(token).value();
+  EXPECT_TRUE(hub_->knows(caller));
+  EXPECT_TRUE(hub_->knows(owner()));
+  EXPECT_EQ(ask(RemoveToken{made.find("id")->text()}).status, 200);
+  EXPECT_FALSE(hub_->caller(token).has_value());
+  EXPECT_FALSE(hub_->knows(caller));
+  hub_.reset();
+  hub_ = std::make_unique<Hub>(options_);
+  EXPECT_FALSE(hub_->caller(token).has_value());
+}
+
 TEST_F(HubTest, BadSubmissionsAreRefusedWithASentence) {
   auto submit = job();
   submit.job = "{\"version\": 1, \"nmae\": \"x\"}";

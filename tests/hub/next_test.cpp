@@ -402,5 +402,76 @@ TEST(NextTest, ACommandThatWasNotHeardIsRepeated) {
   EXPECT_THAT(world.carried(link), ElementsAre("digits-1.1", "digits-1.1"));
 }
 
+// --- tokens ---
+
+// IDs of the tokens that somebody sees.
+std::vector<std::string> tokens_seen(World& world, const std::string& user) {
+  const auto answer = formats::parse_json(world.ask(ListTokens{}, {user, "", ""}).body, "reply");
+  std::vector<std::string> ids;
+  for (const auto& token : answer.find("tokens")->array()) ids.push_back(token.find("id")->text());
+  return ids;
+}
+
+TEST(NextTest, TokensAreSeenByTheirUsersAndAllOfThemByTheHubsOwner) {
+  World world;
+  const auto made = formats::parse_json(world.ask(AddToken{"bob", "clic"}).body, "reply");
+  world.ask(AddToken{"eve", ""});
+  world.ask(AddSite{"far", "", "", "", 0});
+  EXPECT_EQ(tokens_seen(world, "anna").size(), 3u);
+  EXPECT_THAT(tokens_seen(world, "bob"), ElementsAre(made.find("id")->text()));
+  EXPECT_THAT(tokens_seen(world, "kim"), IsEmpty());
+  const auto all = world.ask(ListTokens{}).body;
+  EXPECT_THAT(all, HasSubstr(R"("user":"bob","team":"clic","site":"","added":1800000000,"used":null)"));
+  EXPECT_THAT(all, HasSubstr(R"("user":"anna","team":"","site":"far")"));
+  for (const auto& [hash, token] : world.state.tokens()) EXPECT_THAT(all, Not(HasSubstr(hash)));
+}
+
+TEST(NextTest, ATokenIsRevokedByItsUserOrTheHubsOwnerAndByNobodyElse) {
+  World world;
+  world.ask(AddToken{"bob", ""});
+  world.ask(AddToken{"bob", ""});
+  const auto ids = tokens_seen(world, "bob");
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_THAT(world.ask(RemoveToken{ids[0]}, {"eve", "", ""}).body,
+              HasSubstr("there is no token \\\"" + ids[0] + "\\\": see longship token ls"));
+  EXPECT_EQ(world.ask(RemoveToken{ids[0].substr(0, 11)}).status, 404);
+  EXPECT_EQ(world.ask(RemoveToken{""}).status, 404);
+  EXPECT_EQ(world.ask(RemoveToken{ids[0]}, {"bob", "", ""}).status, 200);
+  EXPECT_EQ(world.ask(RemoveToken{ids[1]}).status, 200);
+  EXPECT_THAT(world.state.tokens(), IsEmpty());
+  EXPECT_EQ(world.ask(RemoveToken{ids[1]}).status, 404);
+}
+
+TEST(NextTest, AnAgentWhoseTokenIsRevokedIsCutOff) {
+  World world;
+  world.ask(AddSite{"far", "", "", "", 0});
+  const auto [hash, token] = *world.state.tokens().begin();
+  world.happen(LinkUp{77, {"anna", "", "far", hash}});
+  const auto other = world.connect("here");
+  EXPECT_EQ(world.ask(RemoveToken{std::string(token_id(hash))}).status, 200);
+  EXPECT_THAT(world.closed, ElementsAre(77));
+  EXPECT_EQ(world.told<message::Goodbye>(77).at(0).reason, "this token was revoked");
+  EXPECT_TRUE(world.state.links.contains(other));
+}
+
+TEST(NextTest, WhenATokenWasUsedIsKeptToTheHour) {
+  World world;
+  world.ask(AddToken{"bob", ""});
+  const auto hash = world.state.tokens().begin()->first;
+  const auto used = [&] { return world.state.tokens().begin()->second.used; };
+  world.state.committed();
+  world.happen(TokensUsed{{hash, "somebody's that was revoked meanwhile"}});
+  const auto first = world.now;
+  EXPECT_EQ(used(), first);
+  world.state.committed();
+  world.now += minutes(59);
+  world.happen(TokensUsed{{hash}});
+  EXPECT_EQ(used(), first);
+  EXPECT_TRUE(world.state.changes().empty());
+  world.now += minutes(1);
+  world.happen(TokensUsed{{hash}});
+  EXPECT_EQ(used(), world.now);
+}
+
 }  // namespace
 }  // namespace longship::hub

@@ -27,6 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string a_job = R"({"job":{"version":1,"name":"tiny","command":["true"]}})";
 
@@ -250,6 +251,29 @@ TEST_F(ServerTest, EventsComeAsTheyHappen) {
   enough = false;
   watch(1, "1-1", false);
   EXPECT_EQ(seen[0].kind, "reset");
+}
+
+TEST_F(ServerTest, ARevokedTokenEndsItsEventStreamBeforeTheNextEvent) {
+  const auto made = formats::parse_json(post("/v1/tokens", R"({"user":"bob"})").body, "");
+  const net::HttpClient::Options bob{.token = made.find("token")->text()};
+  std::promise<void> connected;
+  std::string seen;
+  std::thread watcher([&] {
+    net::HttpClient http(server.url(), bob);
+    http.perform({.path = "/v1/events", .sink = [&](std::string_view bytes) {
+                    if (seen.empty()) connected.set_value();
+                    seen += bytes;
+                  }});
+  });
+  connected.get_future().wait();
+  const auto id = made.find("id")->text();
+  EXPECT_EQ(client.perform({.method = "DELETE", .path = "/v1/tokens/" + id}).status, 200);
+  post("/v1/jobs", a_job);
+  watcher.join();
+  EXPECT_THAT(seen, Not(HasSubstr("tiny")));
+  const auto refused = net::HttpClient(server.url(), bob).perform({.path = "/v1/jobs"});
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(refused.body, R"({"error":"this token is not known here"})");
 }
 
 TEST_F(ServerTest, AnAgentSpeaksOverAWebSocket) {

@@ -5,6 +5,7 @@
 #include "expect.h"
 #include "failing_disk.h"
 #include "hub/describe.h"
+#include "hub/schema.h"
 #include "world.h"
 
 namespace longship::hub {
@@ -22,7 +23,8 @@ std::string picture(const State& state, Moment now) {
     text += formats::dump_json(describer.whole_job(index, {})) + "\n";
   for (const auto& site : state.sites())
     text += site.record.name + " " + std::to_string(site.record.seen) + site.record.text + "\n";
-  for (const auto& [hash, token] : state.tokens()) text += hash + token.user + token.site + "\n";
+  for (const auto& [hash, token] : state.tokens())
+    text += hash + token.user + token.site + formats::dump_json(describer.token(token)) + "\n";
   return text;
 }
 
@@ -49,6 +51,10 @@ void eventful_day(World& world) {
   world.change("bulk-50", Verb::hold);
   world.ask(AddSite{"there", "me@login", "", "", 22});
   world.ask(AddToken{"bob", "clic"});
+  world.ask(AddToken{"eve", ""});
+  for (const auto& [hash, token] : world.state.tokens())
+    if (token.user == "bob") world.happen(TokensUsed{{hash}});
+  world.revoke_tokens("eve");
 }
 
 TEST(StoreTest, EverythingIsThereAfterARestart) {
@@ -102,7 +108,25 @@ TEST(StoreTest, ANewerSchemaIsLeftAlone) {
   sqlite3_exec(database, "UPDATE schema_version SET version = 99", nullptr, nullptr, nullptr);
   sqlite3_close(database);
   EXPECT_THAT(message_of([&] { Store store(file); }),
-              HasSubstr("a newer longship wrote it (schema 99, this one knows 1)"));
+              HasSubstr("a newer longship wrote it (schema 99, this one knows 2)"));
+}
+
+TEST(StoreTest, TokensOfTheFirstSchemaAreKept) {
+  const TemporaryDirectory directory;
+  const auto file = directory.path() / "hub.db";
+  sqlite3* database = nullptr;
+  sqlite3_open(file.c_str(), &database);
+  for (const auto* step : {schema_steps[0], "CREATE TABLE schema_version (version INTEGER NOT NULL)",
+                           "INSERT INTO schema_version VALUES (1)",
+                           "INSERT INTO token VALUES ('abcdefabcdefabcd', 'bob', 'clic', '')"})
+    ASSERT_EQ(sqlite3_exec(database, step, nullptr, nullptr, nullptr), SQLITE_OK) << step;
+  sqlite3_close(database);
+  World world;
+  Store store(file);
+  store.load(world.state);
+  EXPECT_EQ(
+      world.ask(ListTokens{}).body,
+      R"({"tokens":[{"id":"abcdefabcdef","user":"bob","team":"clic","site":"","added":null,"used":null}]})");
 }
 
 TEST(StoreTest, AFileThatIsNoDatabaseIsNamed) {
@@ -117,6 +141,8 @@ TEST(StoreTest, RolledBackIsAsIfNothingHadHappened) {
   const auto link = world.connect("here");
   world.submit(job_json("bulk"), 10);
   world.start(link, "bulk-1.1");
+  world.ask(AddToken{"eve", ""});
+  world.ask(AddToken{"kim", ""});
   world.state.committed();
   const auto before = picture(world.state, world.now);
   world.end(link, "bulk-1.1", Outcome::finished);
@@ -125,6 +151,10 @@ TEST(StoreTest, RolledBackIsAsIfNothingHadHappened) {
   world.change("bulk-2", Verb::cancel);
   world.change("bulk-12", Verb::cancel);
   world.ask(AddToken{"bob", ""});
+  world.revoke_tokens("bob");
+  world.revoke_tokens("eve");
+  for (const auto& [hash, token] : world.state.tokens())
+    if (token.user == "kim") world.happen(TokensUsed{{hash}});
   world.ask(AddSite{"there", "", "", "", 0});
   world.state.roll_back();
   EXPECT_THAT(invariants(world.state), IsEmpty());

@@ -13,6 +13,7 @@
 #include "formats/document.h"
 #include "hub/invariants.h"
 #include "hub/next.h"
+#include "hub/secrets.h"
 
 namespace longship::hub {
 
@@ -92,6 +93,13 @@ class World {
   [[nodiscard]] JobState state_of(const std::string& id) const { return job(id).state; }
   std::string why(const std::string& id) {
     return formats::parse_json(ask(Why{id}).body, "reply").find("reason")->text();
+  }
+
+  void revoke_tokens(const std::string& user) {
+    std::vector<std::string> ids;
+    for (const auto& [hash, token] : state.tokens())
+      if (token.user == user) ids.emplace_back(token_id(hash));
+    for (const auto& id : ids) EXPECT_EQ(ask(RemoveToken{id}).status, 200);
   }
 
   // --- agents ---

@@ -108,6 +108,14 @@ TEST(BombTest, WhatFollowsTheDataIsRefused) {
   EXPECT_EQ(error_of(xz("x").substr(0, 30)), "the xz data is truncated");
 }
 
+TEST(BombTest, ZerosWithoutEndBehindTheDataAreRefused) {
+  const std::string few(1u << 20, '\0'), many(65u << 20, '\0');
+  for (const auto& packed : {gzip("x", 1), zstd("x", 1, 20), xz("x")}) {
+    EXPECT_EQ(error_of(packed + few), "(no error)");
+    EXPECT_EQ(error_of(packed + many), "more than 64 MiB of zeros follow the compressed data");
+  }
+}
+
 class TreeBombTest : public Merged {
  protected:
   static constexpr std::uint64_t most_memory = 8u << 20;

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -351,6 +352,35 @@ def test_another_user_gets_a_token_of_their_own(hub, longship, tmp_path):
     assert hub.json("POST", "/v1/jobs/tiny-1/cancel", token=token)[0] == 403
     assert hub.json("POST", "/v1/jobs/tiny-2/cancel", token=token)[0] == 200
     assert hub.json("POST", "/v1/tokens", {"user": "eve"}, token=token)[0] == 403
+
+
+def test_tokens_are_listed_without_the_secret_and_revoked_at_once(hub, longship, tmp_path):
+    token = longship("token", "add", "anna", "--team", "clic").stdout.strip()
+    assert hub.json("GET", "/v1/jobs", token=token)[0] == 200
+    listed = json.loads(longship("token", "ls", "--json").stdout)["tokens"]
+    assert [(one["user"], one["team"], one["site"]) for one in listed] == [("anna", "clic", "")]
+    assert abs(listed[0]["added"] - time.time()) < 600
+    assert token not in longship("token", "ls").stdout + json.dumps(listed)
+    wait_until(lambda: json.loads(longship("token", "ls", "--json").stdout)["tokens"][0]["used"], "the use to be noted")
+    assert hub.json("GET", "/v1/tokens", token=token)[1]["tokens"][0]["id"] == listed[0]["id"]
+    wrong = longship("token", "rm", token)
+    assert wrong.returncode == 2 and token not in wrong.stderr
+    assert 'there is no token "nonesuch": see longship token ls' in longship("token", "rm", "nonesuch").stderr
+    done = longship("token", "rm", listed[0]["id"])
+    assert (done.returncode, done.stderr) == (0, f"longship: revoked token {listed[0]['id']} of anna\n")
+    assert hub.json("GET", "/v1/jobs", token=token)[0] == 401
+    assert "there are no tokens but that of the hub's owner" in longship("token", "ls").stderr
+
+
+@pytest.mark.parametrize("words", [["up", "--background"], ["up"], ["hub"]], ids=" ".join)
+def test_where_loopback_is_down_the_reason_comes_at_once(longship, tmp_path, nothing_stays_behind, words):
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode != 0:
+        pytest.skip("namespaces are not allowed here")
+    hub = longship.start(*words, "--dir", tmp_path / "hub", before=alone)
+    _, said = hub.communicate(timeout=30)
+    assert hub.returncode == 3, said
+    assert "nobody could reach a hub at 127.0.0.1: the loopback interface is down; `ip link set lo up` brings it up" in said
 
 
 def test_up_in_the_background_and_down(longship, tmp_path, nothing_stays_behind):

@@ -121,6 +121,15 @@ def test_an_image_that_does_not_exist_is_named(longship):
     assert longship("box", "./no-such", "true").returncode == 1
 
 
+def test_a_path_that_is_no_image_is_refused_without_waiting(longship, tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # into which nobody writes
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        for words in (["box", path, "true"], ["launch", "-n", 1, "--image", path, "true"]):
+            done = longship(*words, timeout=60)
+            assert done.returncode == 1
+            assert f"cannot enter the box: {path} is neither a directory nor a SquashFS file" in done.stderr
+
+
 def test_a_path_that_looks_like_a_name_is_told_how_to_write_it(longship, tmp_path):
     (tmp_path / "root").mkdir()
     done = longship("box", "root", "true", cwd=tmp_path)

@@ -161,7 +161,10 @@ def test_a_directory_and_a_squashfs_file_are_looked_at(longship, site, tree, tmp
 
 def test_a_path_that_is_no_image_is_named(longship, tmp_path):
     (tmp_path / "x").write_text("no image")
-    for path, said in ((tmp_path / "x", "not a SquashFS file"), (tmp_path / "y", "no such file or directory")):
+    os.mkfifo(tmp_path / "pipe")  # into which nobody writes
+    neither = "it is neither a directory nor a SquashFS file; of an archive `longship image import` makes one"
+    for path, said in ((tmp_path / "x", neither), (tmp_path / "pipe", neither), ("/dev/zero", neither),
+                       (tmp_path / "y", "no such file or directory")):
         done = longship("check", path)
         assert done.returncode == 1
         assert str(path) in done.stderr and said in done.stderr

@@ -41,6 +41,7 @@ def test_every_command_has_help_with_an_example_and_json():
 @pytest.mark.parametrize("words, said", [
     (["reprot"], 'did you mean "report"?'),
     (["report"], "DIR is required"),
+    (["run"], "FILE is required"),
     (["completion", "tcsh"], "tcsh"),
     ([], "subcommand is required"),
 ])

@@ -116,6 +116,45 @@ def test_a_member_that_would_leave_the_image_is_named(longship, tmp_path):
     assert done.returncode == 1 and "member ../../etc/passwd" in done.stderr
 
 
+@pytest.mark.parametrize("kind, code, said", [
+    ("device", 2, "it is a device, and a device is no image: give a file or a directory"),
+    ("pipe", 2, "it is a pipe, which can be read only once: write what comes of it to a file first"),
+    ("zeros", 1, "there is nothing in it: it begins with zeros, as an empty tar archive does"),
+    ("packed zeros", 1, "there is nothing in it: it begins with zeros, as an empty tar archive does"),
+    ("empty", 1, "it is empty: 0 bytes are no archive"),
+    ("words", 1, "a header is damaged, or this is not a tar archive"),
+    ("a word", 1, "the archive ends in the middle of a header: it is truncated, or this is not a tar archive"),
+])
+def test_what_is_no_archive_is_refused_at_once_however_long_it_is(longship, tmp_path, kind, code, said):
+    path = tmp_path / "x.tar"
+    if kind == "device":
+        path = "/dev/zero"
+    elif kind == "pipe":
+        os.mkfifo(path)  # and nobody writes into it
+    elif kind == "packed zeros":
+        path.write_bytes(by_gzip(bytes(1 << 20)))
+    else:
+        path.write_text("what is this? " * {"words": 100, "a word": 1}.get(kind, 0))
+    if kind == "zeros":
+        os.truncate(path, 1 << 40)
+    done = longship("import", path, "-t", "x", check=False)
+    assert done.returncode == code and f"cannot import {path}: {said}" in done.stderr
+    done = longship("export", path, f"{longship.home}/x.sqfs", check=False)
+    assert done.returncode == code and said in done.stderr
+    assert not (longship.home / "x.sqfs").exists()
+
+
+def test_zeros_without_end_behind_an_archive_are_refused(longship, tmp_path):
+    path = tmp_path / "x.tar"
+    path.write_bytes(tar_of({"a": b"1"}))
+    os.truncate(path, 1 << 20)
+    longship("import", path, "-t", "padded")
+    assert content(longship, "padded", "a") == b"1"
+    os.truncate(path, 1 << 40)
+    done = longship("import", path, "-t", "x", check=False)
+    assert done.returncode == 1 and "more than 64 MiB follow the end of the archive" in done.stderr
+
+
 def test_a_missing_image_comes_with_a_suggestion(longship, tmp_path):
     (tmp_path / "a.tar").write_bytes(tar_of({"a": b""}))
     longship("import", tmp_path / "a.tar", "-t", "torch")

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -140,6 +141,29 @@ def test_command_that_is_not_there(longship):
 def test_wrong_words(longship, words, code, said):
     result = longship("launch", *words)
     assert (result.returncode, said in result.stderr) == (code, True), result.stderr
+
+
+def test_more_ranks_than_files_are_allowed_are_refused_with_the_limit(longship, tmp_path):
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    result = longship("launch", "-n", 100_000, "touch", tmp_path / "started", preexec_fn=few_files)
+    assert result.returncode == 3
+    assert re.search(r"100000 ranks are too many for this node: each takes 4 open files of its launcher, and with a limit of "
+                     r"256 \(RLIMIT_NOFILE\) 5\d ranks fit; the hard limit is no higher", result.stderr), result.stderr
+    assert not (tmp_path / "started").exists()
+    fit = int(re.search(r"(\d+) ranks fit", result.stderr)[1])
+    assert longship("launch", "-n", fit, "true", preexec_fn=few_files).returncode == 0
+
+
+def test_more_ranks_than_processes_are_allowed_leave_nothing(longship, as_user):
+    def few_processes():
+        resource.setrlimit(resource.RLIMIT_NPROC, (40, 40))
+    if os.getuid() == 0 and not as_user:
+        pytest.skip("root has no such limit")
+    result = longship("launch", "-n", 100, "sleep", "600", preexec_fn=few_processes, **as_user)
+    assert result.returncode == 3
+    assert re.search(r"100 ranks are too many for this node: after \d+ no further process is allowed, by the limit of this user "
+                     r"\(RLIMIT_NPROC 40, `ulimit -u`\)", result.stderr), result.stderr
 
 
 def test_ctrl_c_reaches_the_ranks_and_is_130(longship):

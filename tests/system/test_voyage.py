@@ -108,7 +108,13 @@ def test_a_job_that_fails_is_told_with_its_last_words_and_its_exit_code(hub, tmp
     assert done.returncode == 7
     assert hub.job("work-1")["state"] == "failed"
     assert "exited with code 7" in hub.job("work-1")["reason"]
-    assert "no such luck" in hub.longship("logs", "work-1", "--err").stdout
+    assert "errors: longship logs work-1 --err" in hub.longship("show", "work-1").stdout
+    nothing = hub.longship("logs", "work-1")
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+    assert "work-1, rank 0, has written nothing to stdout; with --err comes what it wrote to stderr" in nothing.stderr
+    told = hub.longship("logs", "work-1", "--err")
+    assert "no such luck" in told.stdout and told.stderr == ""
+    assert "(there are: waiting, held, assigned, running, finished, failed, cancelled)" in hub.longship("jobs", "--state", "x").stderr
 
 
 def test_crashes_are_tried_again_as_often_as_the_job_says(hub, tmp_path):
