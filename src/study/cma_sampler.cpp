@@ -54,7 +54,8 @@ Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<cons
 }
 
 // Steps that round to nothing would try the same again and again: then longer ones are taken, until they lead
-// somewhere new. A least step for each axis (CMA-ES with margin, Hamano et al. 2022) would still repeat itself.
+// somewhere new or enough were drawn. A least step for each axis (CMA-ES with margin, Hamano et al. 2022)
+// would not be enough: it still repeats itself.
 Point CmaSampler::draw(const History& history, TrialNumber number, const Point& choices) const {
   Random random({seed_, number, 0x636d61});
   auto normals = even_normals(number);

@@ -231,7 +231,8 @@ TEST(CmaTest, WhatWasTriedIsNotTriedAgain) {
       if (i > 0) {  // the first two are drawn by chance
         EXPECT_TRUE(seen.insert(point).second) << "trial " << number;
       }
-      study.tell(number, TrialState::complete, {std::abs(point[0] - 5) + std::abs(point[1] - 2) + point[2]}, 2);
+      const double loss = std::abs(point[0] - 5) + std::abs(point[1] - 2) + point[2];
+      study.tell(number, TrialState::complete, {loss}, 2);
     }
   }
 }
