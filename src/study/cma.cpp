@@ -108,13 +108,13 @@ std::size_t Cma::population() const {
 }
 
 // What falls outside is drawn again; if that does not help it is brought to the wall.
-std::vector<double> Cma::sample(std::vector<double> normals, Random& random) const {
+std::vector<double> Cma::sample(std::vector<double> normals, Random& random, double stretch) const {
   const State& state = *state_;
   Vector x;
   for (int tries = 0; tries < 100; ++tries) {
     if (tries > 0)
       for (auto& value : normals) value = random.normal();
-    x = state.mean + state.sigma * (state.rotation * state.axes.cwiseProduct(seen(normals)));
+    x = state.mean + stretch * state.sigma * (state.rotation * state.axes.cwiseProduct(seen(normals)));
     if (x.minCoeff() >= 0 && x.maxCoeff() <= 1) break;
   }
   x = x.cwiseMax(0).cwiseMin(1);

@@ -18,7 +18,9 @@ class Cma {
   ~Cma();
 
   // Inside the box. The first try takes these normal numbers, one for each dimension, those after it chance.
-  [[nodiscard]] std::vector<double> sample(std::vector<double> normals, Random& random) const;
+  // Steps are so many times as long as the distribution has them.
+  [[nodiscard]] std::vector<double> sample(std::vector<double> normals, Random& random,
+                                           double stretch = 1) const;
   struct Result {
     double loss;
     std::vector<double> position;

@@ -11,6 +11,12 @@
 #include "sobol.h"
 
 namespace longship::study {
+namespace {
+
+constexpr int most_redraws = 20;
+constexpr double longer = 1.1;  // each than the one before: the last nearly seven times as long as the first
+
+}  // namespace
 
 CmaSampler::CmaSampler(std::uint64_t seed, CmaSettings settings)
     : seed_(seed), settings_(settings), alone_(seed, {}) {}
@@ -21,9 +27,9 @@ double CmaSampler::one(const History& history, TrialNumber number, ParameterId p
 
 Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<const ParameterId> space) {
   if (history.objectives() > 1) return alone_.plan(history, number, space);
-  Space numbers;  // choices have no distance: TPE looks after them
+  Space numbers, choices;  // choices have no distance: TPE looks after them
   for (const auto id : space)
-    if (!history.parameter(id).axis.is_category()) numbers.push_back(id);
+    (history.parameter(id).axis.is_category() ? choices : numbers).push_back(id);
   if (history.finished_count() < settings_.startup || numbers.empty()) return {};
   if (numbers != space_) {
     space_ = numbers;
@@ -32,14 +38,39 @@ Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<cons
     cursor_ = 0;
     counted_.clear();
     begin(history);
+    tried_ = {};
+  }
+  if (choices != choices_) {
+    choices_ = choices;
+    tried_ = {};
   }
   follow(history);
+  auto all = space_;
+  all.insert(all.end(), choices_.begin(), choices_.end());
+  tried_.follow(history, all);
+  Point chosen;
+  for (const auto id : choices_) chosen.push_back({id, alone_.one(history, number, id)});
+  return {draw(history, number, chosen), generation_};
+}
+
+// Steps that round to nothing would try the same again and again: then longer ones are taken, until they lead
+// somewhere new or enough were drawn. A least step for each axis (CMA-ES with margin, Hamano et al. 2022)
+// would not be enough: it still repeats itself.
+Point CmaSampler::draw(const History& history, TrialNumber number, const Point& choices) const {
   Random random({seed_, number, 0x636d61});
-  const auto position = cma_->sample(even_normals(number), random);
-  Plan plan{{}, generation_};
-  for (std::size_t i = 0; i < space_.size(); ++i)
-    plan.point.push_back({space_[i], history.parameter(space_[i]).axis.value(position[i])});
-  return plan;
+  auto normals = even_normals(number);
+  double stretch = 1;
+  for (int tries = 0;; ++tries, stretch *= longer) {
+    const auto position = cma_->sample(normals, random, stretch);
+    Point point;
+    for (std::size_t i = 0; i < space_.size(); ++i)
+      point.push_back({space_[i], history.parameter(space_[i]).axis.value(position[i])});
+    point.insert(point.end(), choices.begin(), choices.end());
+    std::vector<double> values;
+    for (const auto& assigned : point) values.push_back(assigned.value);
+    if (tries == most_redraws || !tried_.contains(values)) return point;
+    for (auto& normal : normals) normal = random.normal();
+  }
 }
 
 // Steps in directions that are spread evenly find the way with fewer trials than those by chance (Teytaud and

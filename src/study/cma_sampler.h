@@ -11,6 +11,7 @@
 #include "cma.h"
 #include "sampler.h"
 #include "tpe.h"
+#include "tried.h"
 
 namespace longship::study {
 
@@ -32,13 +33,15 @@ class CmaSampler : public Sampler {
   using Space = std::vector<ParameterId>;
   void begin(const History& history);
   void follow(const History& history);
+  [[nodiscard]] Point draw(const History& history, TrialNumber number, const Point& choices) const;
   [[nodiscard]] std::vector<double> even_normals(TrialNumber number) const;
   [[nodiscard]] std::vector<double> start(const History& history) const;
 
   std::uint64_t seed_;
   CmaSettings settings_;
   TpeSampler alone_;
-  Space space_;
+  Space space_, choices_;  // the numbers, and what TPE chooses for them
+  Tried tried_;            // of both, one behind the other
   std::optional<Cma> cma_;
   std::vector<Cma::Result> results_;  // of the current generation
   std::int64_t generation_ = 0;

@@ -28,26 +28,6 @@ std::vector<double> point_of(const Trial& trial, const std::vector<ParameterId>&
   return values;
 }
 
-std::vector<double> values_in(const Point& point, const std::vector<ParameterId>& space) {
-  std::vector<double> values;
-  for (const auto id : space) {
-    const auto* assigned = find(point, id);
-    if (assigned == nullptr) return {};
-    values.push_back(assigned->value);
-  }
-  return values;
-}
-
-// Whether trials are given these parameters and no others, each with so and so many values.
-bool is_all_and_countable(const History& history, const std::vector<ParameterId>& space) {
-  std::size_t searched = 0;
-  for (ParameterId id = 0; id < history.parameter_count(); ++id)
-    searched += is_single(history.parameter(id).domain) ? 0 : 1;
-  return searched == space.size() && std::all_of(space.begin(), space.end(), [&](ParameterId id) {
-           return count(history.parameter(id).domain) > 0;
-         });
-}
-
 }  // namespace
 
 TpeSampler::TpeSampler(std::uint64_t seed, TpeSettings settings)
@@ -82,7 +62,7 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
     estimator.good.sample(random, draws, share);
   }
   auto best = best_of(estimator, space.size(), draws);
-  if (!estimator.tried.counts.contains(best)) return best;
+  if (!estimator.tried.contains(best)) return best;
   draws.clear();  // all near the good ones has been tried: anywhere else, then
   for (std::size_t i = 0; i < settings_.candidates; ++i) estimator.good.sample(random, draws, 0);
   return best_of(estimator, space.size(), draws);
@@ -98,7 +78,7 @@ std::vector<double> TpeSampler::best_of(const Estimator& estimator, std::size_t 
   for (std::size_t i = 0; i < for_it.size(); ++i) {
     const auto values = draws.subspan(i * size, size);
     std::vector<double> draw(values.begin(), values.end());
-    const std::pair here{!estimator.tried.counts.contains(draw), for_it[i] - against[i]};
+    const std::pair here{!estimator.tried.contains(draw), for_it[i] - against[i]};
     if (!best.empty() && here <= merit) continue;
     best = std::move(draw);
     merit = here;
@@ -120,10 +100,7 @@ TpeSampler::Estimator& TpeSampler::estimator_of(const History& history, const Sp
   }
   split_.follow(history);
   auto& estimator = found->second;
-  if (is_all_and_countable(history, space))
-    follow(history, space, estimator.tried);
-  else
-    estimator.tried = {};
+  estimator.tried.follow(history, space);
   const auto& wanted = split_.sides();
   const auto self = history.index_of(asking);
   estimator.sides.resize(wanted.size(), Side::none);
@@ -135,23 +112,6 @@ TpeSampler::Estimator& TpeSampler::estimator_of(const History& history, const Sp
   estimator.good.prepare();
   estimator.rest.prepare();
   return estimator;
-}
-
-// Also those that failed: they would fail again.
-void TpeSampler::follow(const History& history, const Space& space, Tried& tried) {
-  const auto changes = history.changes_from(tried.cursor);
-  tried.cursor += changes.size();
-  tried.points.resize(history.trials().size());
-  for (const auto index : changes) {
-    const auto& trial = history.trials()[index];
-    // Of one that runs, what it will be given: what it has been given so far, others may not have read yet.
-    auto point = values_in(trial.state == TrialState::running ? trial.planned : trial.point, space);
-    if (point == tried.points[index]) continue;
-    if (auto& before = tried.points[index]; !before.empty())
-      if (const auto found = tried.counts.find(before); --found->second == 0) tried.counts.erase(found);
-    if (!point.empty()) ++tried.counts[point];
-    tried.points[index] = std::move(point);
-  }
 }
 
 // The best of the good ones says more of where the optimum is than the one that is just not bad: weights fall

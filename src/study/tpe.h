@@ -11,6 +11,7 @@
 #include "parzen.h"
 #include "sampler.h"
 #include "split.h"
+#include "tried.h"
 
 namespace longship::study {
 
@@ -32,12 +33,6 @@ class TpeSampler : public Sampler {
  private:
   using Space = std::vector<ParameterId>;
 
-  // What trials were given already, where that is all they are given and nothing of it is continuous.
-  struct Tried {
-    std::size_t cursor = 0;                   // in the history's changes
-    std::vector<std::vector<double>> points;  // of each trial; empty: not known
-    std::map<std::vector<double>, std::size_t> counts;
-  };
   // Both densities over one set of parameters, and which trial is in which.
   struct Estimator {
     Parzen good, rest;
@@ -46,7 +41,6 @@ class TpeSampler : public Sampler {
   };
 
   Estimator& estimator_of(const History& history, const Space& space, TrialNumber asking);
-  static void follow(const History& history, const Space& space, Tried& tried);
   static std::vector<double> best_of(const Estimator& estimator, std::size_t size,
                                      std::span<const double> draws);
   std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number);

@@ -217,6 +217,26 @@ TEST(CmaTest, EveryTrialCountsOnceInItsGeneration) {
   }
 }
 
+TEST(CmaTest, WhatWasTriedIsNotTriedAgain) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("cmaes", 1));
+  const auto a = study.parameter("a", integer(0, 7)), b = study.parameter("b", integer(0, 5)),
+             net = study.parameter("net", category({"x", "y"}));
+  std::set<std::vector<double>> seen;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<TrialNumber> batch;  // also what runs counts as tried
+    for (int k = 0; k < 2; ++k) batch.push_back(study.ask(1));
+    for (const auto number : batch) {
+      std::vector point{study.suggest(number, a), study.suggest(number, b), study.suggest(number, net)};
+      if (i > 0) {  // the first two are drawn by chance
+        EXPECT_TRUE(seen.insert(point).second) << "trial " << number;
+      }
+      const double loss = std::abs(point[0] - 5) + std::abs(point[1] - 2) + point[2];
+      study.tell(number, TrialState::complete, {loss}, 2);
+    }
+  }
+}
+
 double best_of(const char* sampler, int trials, std::uint64_t seed, bool several_at_once = false) {
   Study study(std::vector<std::uint8_t>{0});
   study.use(make_sampler(sampler, seed));
