@@ -154,7 +154,8 @@ void add_report(Command& app, Context& context) {
       "  longship report runs/digits-1 --json\n");
   command.action = [words, &context] {
     if (is_job(words->directory)) {
-      print_of_job(words->directory, words->timeline, words->hub, context);
+      within(fmt::format("there is no directory {}, and about a job of that name", words->directory),
+             [&] { print_of_job(words->directory, words->timeline, words->hub, context); });
       return;
     }
     const auto run = trace::load(words->directory);
