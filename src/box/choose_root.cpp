@@ -19,7 +19,7 @@ namespace longship::box {
 namespace {
 
 SharedMount find_or_share(int image, const Spec& spec, Ways ways) {
-  SharedMount shared = find_shared_mount(image, ways);
+  SharedMount shared = answer_to(ask_for_mount(image, spec.root, ways));
   if (shared.mount || !shared.obstacle.empty()) return shared;
   if (sharing_is_refused()) {
     shared.obstacle = "LONGSHIP_SHARE says no";

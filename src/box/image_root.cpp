@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "fuse_device.h"
 #include "mounts.h"
-#include "shared_image.h"
 
 namespace longship::box {
 namespace fs = std::filesystem;
@@ -77,12 +76,9 @@ GivenRoot open_root(const fs::path& path) {
 
 std::optional<ImageRoot> ready_root(const Spec& spec, const GivenRoot& given) {
   if (!given.squashfs) return ImageRoot(Way::directory, given.path);
-  const Ways ways = ways_to_share(spec);
-  if (!ways.kernel && !ways.fuse) return {};
-  SharedMount shared = find_shared_mount(given.squashfs.get(), ways);
-  if (!shared.mount) return {};
-  tell_of(shared, given.path);
-  return ImageRoot(shared.way, std::move(shared.mount));
+  Asked asked = ask_for_mount(given.squashfs.get(), given.path, ways_to_share(spec));
+  if (!asked.connection) return {};
+  return ImageRoot(std::move(asked));
 }
 
 ImageRoot::ImageRoot(Way way, fs::path directory)
@@ -92,10 +88,21 @@ ImageRoot::ImageRoot(Way way, Fd mount) : way_(way), tree_(std::move(mount)) {}
 
 ImageRoot::ImageRoot(Way way, MountAt mount_at) : way_(way), mount_at_(std::move(mount_at)) {}
 
+ImageRoot::ImageRoot(Asked asked) : asked_(std::move(asked)) {}
+
 void ImageRoot::open_inside() {
+  if (asked_) take_answer();
   if (directory_.empty()) return;
   tree_.reset(::open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!tree_) throw Error::from_errno(errno, "cannot open {}", directory_.string());
+}
+
+void ImageRoot::take_answer() {
+  SharedMount shared = answer_to(*asked_);
+  if (!shared.mount) throw NotGiven();
+  tell_of(shared, asked_->image);
+  way_ = shared.way;
+  tree_ = std::move(shared.mount);
 }
 
 std::string ImageRoot::mount(const std::string& place, const std::string& dev, const std::string& proc) {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "box.h"
-#include "image_identity.h"
+#include "shared_image.h"
 
 namespace longship::box {
 
@@ -23,18 +23,24 @@ class ImageRoot {
   ImageRoot(Way way, std::filesystem::path directory);
   ImageRoot(Way way, Fd mount);  // attached nowhere yet
   ImageRoot(Way way, MountAt mount_at);
+  explicit ImageRoot(Asked asked);  // a mount that another box shares, whose keeper has yet to answer
 
   [[nodiscard]] Way way() const { return way_; }
   [[nodiscard]] bool is_host() const { return is_host_; }  // the host's own "/", with all its mounts
 
-  // In the new namespaces, with the host's tree still in place: a directory can only be bound from there.
+  // In the new namespaces, with the host's tree still in place: a directory can only be bound from there, and a
+  // keeper that was asked wakes up while they are made. NotGiven if it has no mount for us.
   void open_inside();
+  struct NotGiven {};
   // Makes the tree reachable: a path of it, under `place` if it has to be mounted, with the host's /dev and
   // /proc where they are now.
   [[nodiscard]] std::string mount(const std::string& place, const std::string& dev, const std::string& proc);
 
  private:
-  Way way_;
+  void take_answer();
+
+  Way way_ = Way::fuse;
+  std::optional<Asked> asked_;
   std::filesystem::path directory_;
   bool is_host_ = false;
   Fd tree_;  // the directory, or the mount

@@ -124,19 +124,16 @@ class Keeper {
 
   void let_in() {
     for (;;) {
-      pollfd polled{meeting_.listening(), POLLIN, 0};
-      if (::poll(&polled, 1, 0) <= 0) return;
       const Fd peer(::accept4(meeting_.listening(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!peer && errno == EAGAIN) return;
       if (!peer) {  // out of descriptors, until somebody leaves
         ::poll(nullptr, 0, static_cast<int>(soon.count()));
         return;
       }
-      if (!is_own_peer(peer.get())) continue;
-      ucred who{};
-      socklen_t size = sizeof who;
-      ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &who, &size);
+      const auto who = peer_of(peer.get());
+      if (who.uid != ::geteuid()) continue;
+      hospitality_.give(peer.get());  // first of all: it waits
       add_member(who.pid);
-      hospitality_.give(peer.get());
       empty_since_.reset();
       linger_ = hospitality_.linger;
       if (hospitality_.later && !std::exchange(received_, true)) later_at_ = Clock::now() + soon;

@@ -69,7 +69,7 @@ Fd make_socket() {
 bool connect_in(int directory, const std::string& name, int socket) {
   const auto at = address_of(path_in(directory), name);
   if (::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) return false;
-  if (is_own_peer(socket)) return true;
+  if (peer_of(socket).uid == ::geteuid()) return true;
   throw Error(Failure::impossible, "the box {} is kept by another user", name);
 }
 
@@ -83,10 +83,11 @@ void check_owner(int directory, const std::string& name) {
 
 }  // namespace
 
-bool is_own_peer(int socket) {
-  ucred peer{};
+ucred peer_of(int socket) {
+  ucred peer{.pid = 0, .uid = static_cast<uid_t>(-1), .gid = static_cast<gid_t>(-1)};
   socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return peer;
 }
 
 Fd connect_to_keeper(const std::string& name) {
@@ -152,7 +153,7 @@ void Meeting::find_or_listen() {
   ::unlinkat(directory_.get(), name_.c_str(), 0);  // of a keeper that was killed
   const auto at = address_of(path_in(directory_.get()), name_);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0)
+      ::listen(socket.get(), SOMAXCONN) != 0 || ::fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0)
     throw Error::from_errno(errno, "cannot wait for others in the box {}", name_);
   listening_ = std::move(socket);
 }

@@ -5,6 +5,8 @@
 //
 // A keeper that was killed leaves socket and lock; the next one that comes removes them.
 #pragma once
+#include <sys/socket.h>
+
 #include <array>
 #include <string>
 
@@ -27,7 +29,7 @@ class Meeting {
   [[nodiscard]] const std::string& directory_name() const { return directory_name_; }
   [[nodiscard]] bool is_open() const { return static_cast<bool>(connection_); }
   [[nodiscard]] int connection() const { return connection_.get(); }  // if it is open: to the keeper
-  [[nodiscard]] int listening() const { return listening_.get(); }    // if it is not: for the new keeper
+  [[nodiscard]] int listening() const { return listening_.get(); }    // if not: for the keeper; never blocks
   void unlock() { lock_.reset(); }
 
   // In the process that forked the keeper: it has the socket now.
@@ -57,7 +59,7 @@ class Meeting {
 // give up, and hang up instead of answering: then the slow way through a Meeting tells.
 [[nodiscard]] Fd connect_to_keeper(const std::string& name);
 
-// Has this user, as this process sees its number, connected to the socket?
-[[nodiscard]] bool is_own_peer(int socket);
+// Who is at the other end, by the numbers that this process sees; nobody's if the kernel does not tell.
+[[nodiscard]] ucred peer_of(int socket);
 
 }  // namespace longship::box

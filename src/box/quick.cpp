@@ -41,7 +41,11 @@ std::optional<Way> enter_alone(const Spec& spec, const std::string& keeper) {
   auto image = ready_root(spec, given);
   if (!image) image = new_shared_root(spec, given, keeper);
   if (!image) return {};
-  return enter_image(spec, find_caller(), *image, nullptr);
+  try {
+    return enter_image(spec, find_caller(), *image, nullptr);
+  } catch (const ImageRoot::NotGiven&) {
+    return {};  // the keeper was about to leave, or hangs; to be in new namespaces already hinders nobody
+  }
 }
 
 }  // namespace

@@ -18,16 +18,23 @@ bool sharing_is_refused() {
   return word != nullptr && std::strcmp(word, "no") == 0;
 }
 
-SharedMount find_shared_mount(int image, Ways ways) {
-  SharedMount shared;
-  if (sharing_is_refused()) return shared;
-  const Identity identity = identity_of(image, ways);
+Asked ask_for_mount(int image, std::string name, Ways ways) {
+  Asked asked;
+  asked.image = std::move(name);
+  if ((!ways.kernel && !ways.fuse) || sharing_is_refused()) return asked;
+  asked.identity = identity_of(image, ways);
   try {
-    const Fd connection = connect_to_keeper(meeting_name(identity));
-    if (connection) static_cast<void>(take_mount(connection.get(), identity, shared));
+    asked.connection = connect_to_keeper(meeting_name(asked.identity));
   } catch (const Error& error) {
-    shared.obstacle = error.what();
+    asked.obstacle = error.what();
   }
+  return asked;
+}
+
+SharedMount answer_to(const Asked& asked) {
+  SharedMount shared;
+  shared.obstacle = asked.obstacle;
+  if (asked.connection) static_cast<void>(take_mount(asked.connection.get(), asked.identity, shared));
   return shared;
 }
 

@@ -31,8 +31,17 @@ struct SharedMount {
   int keeper = 0;        // its process
 };
 
-// From the keeper that runs already. Neither a mount nor an obstacle: there is none, or sharing is refused.
-[[nodiscard]] SharedMount find_shared_mount(int image, Ways ways);
+// A keeper that runs already is asked for a copy of its mount. It has to wake up first: whoever has something
+// else to do does that before taking the answer.
+struct Asked {
+  std::string image;
+  Identity identity{};
+  Fd connection;         // none: there is no keeper, or sharing is refused,
+  std::string obstacle;  // or for this reason
+};
+[[nodiscard]] Asked ask_for_mount(int image, std::string name, Ways ways);
+// Neither a mount nor an obstacle: there is none to share.
+[[nodiscard]] SharedMount answer_to(const Asked& asked);
 
 // From a keeper that is started now, or was meanwhile. `keep` is what its process does: image_keeper.h.
 // Forks: needs a process with one thread.

@@ -20,15 +20,24 @@ bool worth_posting(const Pieces& pieces) {
 
 }  // namespace
 
-Direct::Direct(Lane lane, Pieces pieces, Op op) : lane_(lane), pieces_(std::move(pieces)), op_(op) {
-  std::erase_if(pieces_, [](const Values& piece) { return piece.count == 0; });
-  if (!pieces_.empty() && worth_posting(pieces_)) in_place_.emplace(lane_, pieces_, op_);
+Direct::Direct(Lane lane, Op op, Workspace& space) : lane_(lane), op_(op), space_(space) {
+  std::erase_if(space_.pieces, [](const Values& piece) { return piece.count == 0; });
+  if (!space_.pieces.empty() && worth_posting(space_.pieces)) in_place_.emplace(lane_, op_, space_);
 }
 
 void Direct::post() {
   if (!in_place_) return;
   in_place_->post();
-  lane_.publish(&LaneRank::posted, in_place_->post_number());
+  lane_.own().posted.store(in_place_->post_number(), std::memory_order_release);
+}
+
+std::optional<std::uint64_t> Direct::place() const {
+  if (!in_place_ || space_.pieces.size() != 1) return {};
+  return lane_.own().post.where[0];
+}
+
+void Direct::tell_posted() {
+  if (in_place_) lane_.wake_others();
 }
 
 bool Direct::all_posted() {
@@ -36,24 +45,27 @@ bool Direct::all_posted() {
 }
 
 bool Direct::advance(bool holds_back) {
-  if (pieces_.empty()) return true;
+  if (space_.pieces.empty()) return true;
   if (!chosen_) {
     chosen_ = true;
     if (in_place_ && !in_place_->possible()) in_place_.reset();
-    if (!in_place_) staged_.emplace(lane_, pieces_, op_);
+    if (!in_place_) staged_.emplace(lane_, space_.pieces, op_);
   }
   return in_place_ ? in_place_->advance(holds_back) : staged_->advance();
 }
 
 bool Direct::found_nan() const {
-  if (pieces_.empty()) return false;
+  if (space_.pieces.empty()) return false;
   return in_place_ ? in_place_->found_nan() : staged_->found_nan();
 }
 
 Schedule direct_allreduce(Lane lane, Pieces pieces, Op op, bool* found_nan, Restraint* restraint) {
   if (pieces.empty()) co_return;
-  Direct direct(lane, std::move(pieces), op);
+  Workspace space;
+  space.pieces = std::move(pieces);
+  Direct direct(lane, op, space);
   direct.post();
+  direct.tell_posted();
   while (!direct.all_posted()) co_await pause;
   for (bool done = false; !done;) {
     done = direct.advance(restraint != nullptr && *restraint->holds_back);

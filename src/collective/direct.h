@@ -11,13 +11,18 @@ namespace longship::collective {
 
 class Direct {
  public:
-  Direct(Lane lane, Pieces pieces, Op op);
+  // The tensors are those in the workspace, which is the operation's until it ends.
+  Direct(Lane lane, Op op, Workspace& space);
   Direct(const Direct&) = delete;
   Direct& operator=(const Direct&) = delete;
 
   // First this; then, once all ranks have done it, advance().
   void post();
-  [[nodiscard]] bool all_posted();  // for those who have no other way to know
+  // Where its one tensor is, for ranks that meet and bring that along; nothing if it is not to be reduced there.
+  [[nodiscard]] std::optional<std::uint64_t> place() const;
+  // For those who have no other way to know that they have.
+  void tell_posted();
+  [[nodiscard]] bool all_posted();
   // As far as it goes now; true when all is done. A rank that holds back leaves reducing to those that do
   // not, and does only what nobody else can do for it.
   bool advance(bool holds_back = false);
@@ -26,8 +31,8 @@ class Direct {
 
  private:
   Lane lane_;
-  Pieces pieces_;
   Op op_;
+  Workspace& space_;
   std::optional<InPlace> in_place_;
   std::optional<Staged> staged_;
   bool chosen_ = false;

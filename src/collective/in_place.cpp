@@ -32,13 +32,13 @@ std::size_t chunk_bytes(std::size_t total, int ranks) {
 
 }  // namespace
 
-InPlace::InPlace(Lane lane, const Pieces& pieces, Op op)
+InPlace::InPlace(const Lane& lane, Op op, Workspace& space)
     : lane_(lane),
-      pieces_(pieces),
       op_(op),
-      type_(pieces.front().type),
+      space_(space),
+      type_(space.pieces.front().type),
       width_(size_of(type_)),
-      total_(total_count(pieces)),
+      total_(total_count(space.pieces)),
       per_chunk_(chunk_bytes(total_ * width_, lane.ranks) / width_),
       post_number_(lane.own().posted.load(std::memory_order_relaxed) + 1),
       number_(lane.own().finished.load(std::memory_order_relaxed) + 1) {}
@@ -47,15 +47,15 @@ void InPlace::post() {
   lane_.segment.introduce(lane_);
   lane_.own().taken.store(0, std::memory_order_relaxed);  // all have finished what was before
   auto& post = lane_.own().post;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const auto offset = lane_.segment.memory()->offset_of(pieces_[i].data, pieces_[i].count * width_);
-    post.where[i] = offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(pieces_[i].data);
+  for (std::size_t i = 0; i < space_.pieces.size(); ++i) {
+    const auto offset = lane_.segment.memory()->offset_of(space_.pieces[i].data, space_.pieces[i].count * width_);
+    post.where[i] = offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(space_.pieces[i].data);
   }
 }
 
 bool InPlace::possible() {
   const bool attaches = lane_.ranks <= most_ranks_that_attach && total_ * width_ >= attach_from;
-  reach_.emplace(lane_, pieces_, attaches);
+  reach_.emplace(lane_, space_, attaches);
   return reach_->complete();
 }
 
@@ -113,7 +113,7 @@ void InPlace::work_on_part_of(int rank) {
 
 void InPlace::work_on(std::size_t chunk) {
   const std::size_t begin = chunk * per_chunk_;
-  for_each_piece(pieces_, {begin, std::min(begin + per_chunk_, total_)},
+  for_each_piece(space_.pieces, {begin, std::min(begin + per_chunk_, total_)},
                  [&](const Part& part) { reduce(part.piece, part.begin, part.count); });
 }
 
@@ -126,23 +126,21 @@ void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
 void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t count) {
   const auto ranks = static_cast<std::size_t>(lane_.ranks);
   const std::size_t bytes = count * width_;
-  inputs_.clear();
-  outputs_.clear();
-  inputs_.reserve(ranks);
-  outputs_.reserve(ranks);
-  if (!reach_->all_mapped()) copies_.resize(ranks);
+  space_.inputs.clear();
+  space_.outputs.clear();
+  if (!reach_->all_mapped()) space_.copies.resize(ranks);
   for (int rank = 0; rank < lane_.ranks; ++rank) {
     if (std::byte* const mapped = reach_->mapped(rank, piece)) {
-      inputs_.push_back(mapped + begin * width_);
-      outputs_.push_back(mapped + begin * width_);
+      space_.inputs.push_back(mapped + begin * width_);
+      space_.outputs.push_back(mapped + begin * width_);
       continue;
     }
-    auto& copy = copies_[static_cast<std::size_t>(rank)];
+    auto& copy = space_.copies[static_cast<std::size_t>(rank)];
     copy.resize(copied_at_once);
     reach_->read(rank, piece, begin, std::span(copy).first(bytes));
-    inputs_.push_back(copy.data());
+    space_.inputs.push_back(copy.data());
   }
-  found_nan_ = combine_all(type_, op_, inputs_, outputs_, count) || found_nan_;
+  found_nan_ = combine_all(type_, op_, space_.inputs, space_.outputs, count) || found_nan_;
   const std::span<const std::byte> result = {reach_->mapped(lane_.rank, piece) + begin * width_, bytes};
   for (int rank = 0; rank < lane_.ranks; ++rank)
     if (reach_->mapped(rank, piece) == nullptr) reach_->write(rank, piece, begin, result);

@@ -13,13 +13,14 @@
 
 #include "layout.h"
 #include "reach.h"
+#include "workspace.h"
 
 namespace longship::collective {
 
 class InPlace {
  public:
-  // As many pieces as there are places in a Post, none of them empty.
-  InPlace(Lane lane, const Pieces& pieces, Op op);
+  // With as many pieces as there are places in a Post, none of them empty.
+  InPlace(const Lane& lane, Op op, Workspace& space);
 
   // Says where this rank's tensors lie. Nobody looks before all have been told that it has (post_number).
   void post();
@@ -45,18 +46,15 @@ class InPlace {
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
   void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);
 
-  Lane lane_;
-  const Pieces& pieces_;
+  const Lane& lane_;
   Op op_;
+  Workspace& space_;
   Type type_;
   std::size_t width_, total_, per_chunk_;
   std::uint64_t post_number_, number_;  // of this operation in the lane: some are only posted
   std::uint64_t all_finished_ = 0;
   bool worked_ = false, found_nan_ = false, left_to_others_ = false;
   std::optional<Reach> reach_;
-  std::vector<std::vector<std::byte>> copies_;  // by rank, of what is not mapped
-  std::vector<const std::byte*> inputs_;
-  std::vector<std::byte*> outputs_;
 };
 
 }  // namespace longship::collective

@@ -54,6 +54,10 @@ Lane Lane::at(std::byte* start, Segment& segment, int number, int rank, std::spa
 
 void Lane::publish(Counter counter, std::uint64_t value) const {
   (own().*counter).store(value, std::memory_order_release);
+  wake_others();
+}
+
+void Lane::wake_others() const {
   if (number == engine)
     segment.ring_if_sleeping(node_ranks);
   else

@@ -44,7 +44,7 @@ Fd Memory::create_arena() {
 }
 
 Memory::Memory(std::vector<Fd> arenas, int rank)
-    : arenas_(std::move(arenas)), rank_(rank), views_(arenas_.size()) {}
+    : arenas_(std::move(arenas)), rank_(rank), views_(arenas_.size()), latest_(arenas_.size()) {}
 
 Memory::~Memory() {
   for (const auto& [address, piece] : pieces_) ::munmap(address, piece.length);
@@ -92,17 +92,21 @@ std::optional<std::uint64_t> Memory::offset_of(const void* data, std::size_t byt
 }
 
 std::byte* Memory::of_rank(int rank, std::uint64_t offset, std::size_t bytes) {
+  auto& latest = latest_[static_cast<std::size_t>(rank)];
+  const View* view = latest.load(std::memory_order_acquire);
+  if (view != nullptr && offset + bytes <= view->length) return view->base + offset;
   const std::lock_guard lock(mutex_);
-  auto& views = views_[static_cast<std::size_t>(rank)];
-  if (!views.empty() && offset + bytes <= views.back().length) return views.back().base + offset;
+  view = latest.load(std::memory_order_relaxed);  // another thread may have been here
+  if (view != nullptr && offset + bytes <= view->length) return view->base + offset;
   const int arena = arenas_[static_cast<std::size_t>(rank)].get();
   struct stat status {};
   if (::fstat(arena, &status) != 0) throw Error::from_errno(errno, "shared memory of another rank");
   const auto length = static_cast<std::uint64_t>(status.st_size);
   if (offset + bytes > length)
     throw Error("shared memory of another rank ends at {}, not {}", length, offset + bytes);
-  views.push_back({map(arena, 0, length), length});
-  return views.back().base + offset;
+  view = &views_[static_cast<std::size_t>(rank)].emplace_back(View{map(arena, 0, length), length});
+  latest.store(view, std::memory_order_release);
+  return view->base + offset;
 }
 
 // The first free place that is large enough, else at the end of the file.

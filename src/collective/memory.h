@@ -7,8 +7,10 @@
 // back when memory is freed, and the kernel drops all of it with the last process. The others map it when
 // they first need a part of it that they do not see yet; an address is told to them as an offset in the file.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -60,8 +62,9 @@ class Memory {
   std::map<std::byte*, Piece> pieces_;           // by address
   std::map<std::uint64_t, std::size_t> places_;  // free parts of the file, by offset; neighbours are merged
   std::uint64_t length_ = 0;                     // of the file
-  // By rank, the latest last. Older ones stay, because somebody may be reading through them.
-  std::vector<std::vector<View>> views_;
+  // By rank. Older views stay as well, because somebody may be reading through them.
+  std::vector<std::deque<View>> views_;
+  std::vector<std::atomic<const View*>> latest_;
 };
 
 }  // namespace longship::collective

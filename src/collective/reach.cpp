@@ -35,19 +35,21 @@ bool can_attach(const Post& post) {
          seen == post.token;
 }
 
-Reach::Reach(const Lane& lane, const Pieces& pieces, bool attach)
-    : lane_(lane),
-      width_(size_of(pieces.front().type)),
-      pieces_(pieces.size()),
-      mapped_(static_cast<std::size_t>(lane.ranks) * pieces.size()) {
-  const bool attaches = attach && everybody_attaches();
-  for (int rank = 0; rank < lane_.ranks; ++rank) {
-    const auto& where = lane_.of(rank).post.where;
-    const bool in_arena = std::all_of(where, where + pieces.size(),
-                                      [](std::uint64_t place) { return (place & Post::in_arena) != 0; });
-    complete_ = complete_ && (in_arena || attaches);
-  }
-  for (int rank = 0; complete_ && rank < lane_.ranks; ++rank) map(rank, pieces);
+Reach::Reach(const Lane& lane, Workspace& space, bool attach)
+    : lane_(lane), space_(space), width_(size_of(space.pieces.front().type)) {
+  const std::size_t pieces = space.pieces.size();
+  space_.mapped.assign(static_cast<std::size_t>(lane.ranks) * pieces, nullptr);
+  bool all_in_arenas = true;
+  for (int rank = 0; rank < lane_.ranks; ++rank)
+    all_in_arenas = all_in_arenas && std::all_of(where(rank), where(rank) + pieces, [](std::uint64_t place) {
+                      return (place & Post::in_arena) != 0;
+                    });
+  complete_ = all_in_arenas || (attach && everybody_attaches());
+  for (int rank = 0; complete_ && rank < lane_.ranks; ++rank) map(rank);
+}
+
+const std::uint64_t* Reach::where(int rank) const {
+  return space_.told != nullptr ? space_.told + rank : lane_.of(rank).post.where;
 }
 
 bool Reach::everybody_attaches() const {
@@ -55,15 +57,16 @@ bool Reach::everybody_attaches() const {
                      [](const LaneRank& one) { return one.post.attaches != 0; });
 }
 
-void Reach::map(int rank, const Pieces& pieces) {
+void Reach::map(int rank) {
+  const Pieces& pieces = space_.pieces;
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    const std::uint64_t where = lane_.of(rank).post.where[piece];
-    auto& mapped = mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
+    const std::uint64_t place = where(rank)[piece];
+    auto& mapped = space_.mapped[static_cast<std::size_t>(rank) * pieces.size() + piece];
     if (rank == lane_.rank)
       mapped = pieces[piece].data;
-    else if ((where & Post::in_arena) != 0)
+    else if ((place & Post::in_arena) != 0)
       mapped = lane_.segment.memory()->of_rank(lane_.node_ranks[static_cast<std::size_t>(rank)],
-                                               where & ~Post::in_arena, pieces[piece].count * width_);
+                                               place & ~Post::in_arena, pieces[piece].count * width_);
     else
       all_mapped_ = false;
   }

@@ -3,10 +3,9 @@
 // Memory, else copied by cross-memory attach, which takes one system call and no second copy.
 #pragma once
 #include <span>
-#include <vector>
 
 #include "lane.h"
-#include "pieces.h"
+#include "workspace.h"
 
 namespace longship::collective {
 
@@ -18,7 +17,7 @@ namespace longship::collective {
 class Reach {
  public:
   // After all ranks have posted. `attach`: private memory may be copied.
-  Reach(const Lane& lane, const Pieces& pieces, bool attach);
+  Reach(const Lane& lane, Workspace& space, bool attach);
 
   // True if every rank can reach every tensor: the same answer on all of them.
   [[nodiscard]] bool complete() const { return complete_; }
@@ -27,21 +26,21 @@ class Reach {
 
   // Where that piece of a rank is to be seen from here, or null: then it has to be copied.
   [[nodiscard]] std::byte* mapped(int rank, std::size_t piece) const {
-    return mapped_[static_cast<std::size_t>(rank) * pieces_ + piece];
+    return space_.mapped[static_cast<std::size_t>(rank) * space_.pieces.size() + piece];
   }
   // From the element `begin` of a piece on. What worked once fails only if the process has ended.
   void read(int rank, std::size_t piece, std::size_t begin, std::span<std::byte> into) const;
   void write(int rank, std::size_t piece, std::size_t begin, std::span<const std::byte> from) const;
 
  private:
+  [[nodiscard]] const std::uint64_t* where(int rank) const;
   [[nodiscard]] bool everybody_attaches() const;
-  void map(int rank, const Pieces& pieces);
+  void map(int rank);
 
-  Lane lane_;
+  const Lane& lane_;
+  Workspace& space_;  // its `mapped`: of rank 0, of rank 1, …
   std::size_t width_;
   bool complete_ = true, all_mapped_ = true;
-  std::size_t pieces_;
-  std::vector<std::byte*> mapped_;  // of rank 0, of rank 1, …
 };
 
 }  // namespace longship::collective

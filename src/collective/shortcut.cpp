@@ -26,6 +26,7 @@ constexpr std::uint64_t calls_between_tries = 64;
 // Who waits longer than this lets others run, should there be any: that costs less than half a microsecond.
 constexpr unsigned spins_before_yield = 100;
 constexpr unsigned turns_before_sleep = 500;
+constexpr unsigned rounds_between_clocks = 32;
 
 // The word: how many have come in the low bits, their purpose above.
 constexpr std::uint64_t count_mask = 0xffff;
@@ -68,8 +69,12 @@ Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
     if (!meet(purpose)) return Outcome::not_done;
     return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
   }
-  Direct direct(lane_, Pieces{{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
+  space_.pieces.assign(1, {what.type, data, static_cast<std::size_t>(what.count)});
+  Direct direct(lane_, what.op, space_);
   direct.post();
+  const bool all_tell = lane_.ranks <= LaneHead::most_who_tell && direct.place();
+  if (all_tell) next_meeting().where[lane_.rank] = *direct.place();
+  space_.told = all_tell ? next_meeting().where : nullptr;
   if (!meet(purpose)) return Outcome::not_done;
   wait_until([&] { return direct.advance(); });
   return direct.found_nan() ? Outcome::done_with_nan : Outcome::done;
@@ -78,7 +83,7 @@ Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
 // ---- The meeting ----
 
 bool Shortcut::meet(std::uint64_t purpose) {
-  Word& word = lane_.head.meeting[meetings_ % LaneHead::meetings].word;
+  Word& word = next_meeting().word;
   std::uint64_t seen = 0;
   if (!join(word, purpose, seen) ||
       (seen != static_cast<std::uint64_t>(lane_.ranks) && !wait_for_all(word))) {
@@ -92,6 +97,10 @@ bool Shortcut::meet(std::uint64_t purpose) {
   ++meetings_;
   failures_ = 0;
   return true;
+}
+
+LaneHead::Meeting& Shortcut::next_meeting() const {
+  return lane_.head.meeting[meetings_ % LaneHead::meetings];
 }
 
 // Counts this rank in; `seen` is how many there are then. False if the others are here for something else.
@@ -114,11 +123,14 @@ bool Shortcut::somebody_gave_up(std::uint64_t purpose) const {
 bool Shortcut::wait_for_all(Word& word) {
   using Clock = std::chrono::steady_clock;
   const auto all = static_cast<std::uint64_t>(lane_.ranks);
-  const auto until = Clock::now() + patience_;
+  Clock::time_point until;
   for (unsigned round = 1;; ++round) {
     if ((word.load(std::memory_order_acquire) & count_mask) == all) return true;
     take_turn(round);
-    if (round % 32 == 0 && Clock::now() >= until) return !take_away(word);
+    if (round % rounds_between_clocks != 0) continue;
+    const auto now = Clock::now();  // not at once: to ask takes as long as to meet
+    if (round == rounds_between_clocks) until = now + patience_;
+    if (now >= until) return !take_away(word);
   }
 }
 

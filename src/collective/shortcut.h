@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "request.h"
 #include "segment.h"
+#include "workspace.h"
 
 namespace longship::collective {
 
@@ -34,6 +35,7 @@ class Shortcut {
  private:
   using Word = std::atomic<std::uint64_t>;
   [[nodiscard]] bool meet(std::uint64_t purpose);
+  [[nodiscard]] LaneHead::Meeting& next_meeting() const;
   [[nodiscard]] bool join(Word& word, std::uint64_t purpose, std::uint64_t& seen);
   [[nodiscard]] bool take_away(Word& word);
   [[nodiscard]] bool somebody_gave_up(std::uint64_t purpose) const;
@@ -50,6 +52,7 @@ class Shortcut {
   std::uint64_t calls_ = 0;     // part of the purpose: two calls of one name are not the same
   std::uint64_t meetings_ = 0;  // that took place: equal on all ranks
   unsigned failures_ = 0;       // since the last one that did
+  Workspace space_;
 };
 
 }  // namespace longship::collective

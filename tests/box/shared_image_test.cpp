@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/say.h"
 #include "box/fuse_device.h"
+#include "box/quick.h"
 #include "forked.h"
 
 namespace longship::box {
@@ -59,7 +60,8 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     (void)output_of(command);
   }
 
-  void become(const std::string& script) const {
+  // In a child: what its boxes go by.
+  Spec prepare() const {
     ::setenv("XDG_RUNTIME_DIR", meeting_above_.c_str(), 1);
     ::setenv("LONGSHIP_SQUASHFS", GetParam(), 1);
     ::setenv("LONGSHIP_LINGER", linger_, 1);
@@ -69,8 +71,14 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     spec.home = false;
     spec.working_directory = "/";
     spec.binds.push_back({.from = "/usr", .to = "/usr", .read_only = true});
-    enter(spec);
+    return spec;
+  }
+  static void execute_script(const std::string& script) {
     execute({"/bin/sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}});
+  }
+  void become(const std::string& script) const {
+    enter(prepare());
+    execute_script(script);
   }
   Said run(const std::string& script) const {
     return in_child([&] { become(script); });
@@ -311,6 +319,42 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
   ::kill(impostor, SIGKILL);
   ::waitpid(impostor, nullptr, 0);
+  EXPECT_EQ(run("true").code, 0);
+}
+
+// It may be about to leave. Whoever asked it is in namespaces of its own by then.
+TEST_P(SharedImageTest, WhomAKeeperHangsUpOnTakesTheLongWay) {
+  start();
+  ASSERT_EQ(sockets().size(), 1u);
+  const fs::path name = sockets()[0];
+  kill_keepers();
+  fs::remove(name);
+  Pipe ready = make_pipe();
+  const pid_t leaving = ::fork();
+  if (leaving == 0) {
+    const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    name.string().copy(at.sun_path, sizeof at.sun_path - 1);
+    if (::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) ::_exit(1);
+    if (::listen(listening, 10) != 0) ::_exit(1);
+    write_all(ready.write.get(), "x");
+    for (;;) ::close(::accept(listening, nullptr, nullptr));
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready.read.get(), &byte, 1), 1);
+  const auto said = in_child([&] {
+    const Spec spec = prepare();
+    const bool quickly = enter_quickly(spec, "/nonexistent/keeper").has_value();
+    write_all(STDOUT_FILENO, quickly ? "quickly\n" : "by the long way\n");
+    if (!quickly) enter(spec);
+    execute_script("cat marker");
+  });
+  EXPECT_THAT(said.text, HasSubstr("by the long way\n"));
+  EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone"));
+  EXPECT_THAT(said.text, HasSubstr("\nfirst\n"));
+  ::kill(leaving, SIGKILL);
+  ::waitpid(leaving, nullptr, 0);
   EXPECT_EQ(run("true").code, 0);
 }
 
