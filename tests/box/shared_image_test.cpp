@@ -134,6 +134,31 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     for (const pid_t keeper : keepers()) ::kill(keeper, SIGKILL);
     EXPECT_TRUE(eventually([&] { return keepers().empty(); }));
   }
+  // By another process, which does that first, and then works with those that come.
+  pid_t listen_instead_of_the_keeper(const std::function<void()>& first,
+                                     const std::function<void(int listening)>& work) const {
+    const auto kept = sockets();
+    EXPECT_EQ(kept.size(), 1u);
+    const fs::path name = kept.at(0);
+    kill_keepers();
+    fs::remove(name);
+    Pipe ready = make_pipe();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+      sockaddr_un at{};
+      at.sun_family = AF_UNIX;
+      name.string().copy(at.sun_path, sizeof at.sun_path - 1);
+      if (::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) ::_exit(1);
+      first();
+      if (::listen(listening, 10) != 0) ::_exit(1);
+      write_all(ready.write.get(), "x");
+      work(listening);
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(ready.read.get(), &byte, 1), 1);
+    return child;
+  }
   std::vector<fs::path> sockets() const {
     std::vector<fs::path> found;
     std::error_code ignored;
@@ -294,25 +319,7 @@ TEST_P(SharedImageTest, TheKeeperIsKnownFromInsideTheBox) {
 TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
   start();
-  ASSERT_EQ(sockets().size(), 1u);
-  const fs::path name = sockets()[0];
-  kill_keepers();
-  fs::remove(name);
-  Pipe ready = make_pipe();
-  const pid_t impostor = ::fork();
-  if (impostor == 0) {
-    const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    name.string().copy(at.sun_path, sizeof at.sun_path - 1);
-    if (::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) ::_exit(1);
-    become_ordinary();
-    if (::listen(listening, 10) != 0) ::_exit(1);
-    write_all(ready.write.get(), "x");
-    ::pause();
-  }
-  char byte = 0;
-  ASSERT_EQ(::read(ready.read.get(), &byte, 1), 1);
+  const pid_t impostor = listen_instead_of_the_keeper(become_ordinary, [](int) { ::pause(); });
   const auto said = run("cat marker");
   EXPECT_THAT(said.text, HasSubstr("is mounted for this box alone"));
   EXPECT_THAT(said.text, HasSubstr("is kept by another user"));
@@ -325,24 +332,9 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
 // It may be about to leave. Whoever asked it is in namespaces of its own by then.
 TEST_P(SharedImageTest, WhomAKeeperHangsUpOnTakesTheLongWay) {
   start();
-  ASSERT_EQ(sockets().size(), 1u);
-  const fs::path name = sockets()[0];
-  kill_keepers();
-  fs::remove(name);
-  Pipe ready = make_pipe();
-  const pid_t leaving = ::fork();
-  if (leaving == 0) {
-    const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
-    sockaddr_un at{};
-    at.sun_family = AF_UNIX;
-    name.string().copy(at.sun_path, sizeof at.sun_path - 1);
-    if (::bind(listening, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0) ::_exit(1);
-    if (::listen(listening, 10) != 0) ::_exit(1);
-    write_all(ready.write.get(), "x");
+  const pid_t leaving = listen_instead_of_the_keeper([] {}, [](int listening) {
     for (;;) ::close(::accept(listening, nullptr, nullptr));
-  }
-  char byte = 0;
-  ASSERT_EQ(::read(ready.read.get(), &byte, 1), 1);
+  });
   const auto said = in_child([&] {
     const Spec spec = prepare();
     const bool quickly = enter_quickly(spec, "/nonexistent/keeper").has_value();
