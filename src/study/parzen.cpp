@@ -25,7 +25,7 @@ Parzen::Parzen(std::vector<Axis> axes, Weights weights, double sharpness, double
     : weights_(weights), sharpness_(sharpness), narrowest_(narrowest), present_{1} {
   for (auto& axis : axes) {
     const auto form = form_of(axis);
-    dimensions_.push_back({std::move(axis), form, {}, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {}, {}});
+    dimensions_.push_back({std::move(axis), form, {}, {0}, {0}, {0}, {0}, {0}, {0}, {}, {}, {0}, {}, {}});
     set_kernel(dimensions_.back(), 0, 0.5, 1);
   }
 }
@@ -131,6 +131,26 @@ void Parzen::prepare() {
     width_floor_ = floor;
   }
   weigh();
+  pack();
+}
+
+void Parzen::pack() {
+  terms_.clear();
+  packed_base_.clear();
+  for (std::uint32_t place = 0; place < present_.size(); ++place)
+    if (present_[place]) {
+      terms_.push_back(place);
+      packed_base_.push_back(base_[place]);
+    }
+  for (auto& dimension : dimensions_) {
+    if (dimension.form != Form::continuous) continue;
+    dimension.packed_scale.clear();
+    dimension.packed_shift.clear();
+    for (const auto place : terms_) {
+      dimension.packed_scale.push_back(dimension.scale[place]);
+      dimension.packed_shift.push_back(dimension.shift[place]);
+    }
+  }
 }
 
 void Parzen::weigh() {
@@ -181,9 +201,9 @@ void Parzen::sample(Random& random, std::vector<double>& points, double share) c
 
 std::vector<double> Parzen::log_density(std::span<const double> points) const {
   std::vector<double> densities;
-  std::vector<float> terms(base_.size());
+  std::vector<float> terms(packed_base_.size());
   for (std::size_t at = 0; at < points.size(); at += dimensions_.size()) {
-    terms = base_;
+    terms = packed_base_;
     for (std::size_t i = 0; i < dimensions_.size(); ++i) add_terms(dimensions_[i], points[at + i], terms);
     densities.push_back(log_sum_of_exponentials(terms));
   }
@@ -194,7 +214,7 @@ void Parzen::add_terms(const Dimension& dimension, double value, std::span<float
   if (dimension.form == Form::category) return add_choice(dimension, value, terms);
   if (dimension.form == Form::cells) return add_cells(dimension, value, terms);
   const auto x = static_cast<float>(dimension.axis.position(value));
-  subtract_squares(x, dimension.scale.data(), dimension.shift.data(), terms);
+  subtract_squares(x, dimension.packed_scale.data(), dimension.packed_shift.data(), terms);
 }
 
 void Parzen::add_choice(const Dimension& dimension, double value, std::span<float> terms) const {
@@ -203,15 +223,15 @@ void Parzen::add_choice(const Dimension& dimension, double value, std::span<floa
   const auto hit = static_cast<float>(std::log((1 + 1 / kernels) / (1 + choices / kernels)));
   const auto miss = static_cast<float>(std::log((1 / kernels) / (1 + choices / kernels)));
   terms[0] -= static_cast<float>(std::log(choices));
-  for (std::size_t place = 1; place < terms.size(); ++place)
-    terms[place] += dimension.value[place] == value ? hit : miss;
+  for (std::size_t i = 1; i < terms.size(); ++i)
+    terms[i] += dimension.value[terms_[i]] == value ? hit : miss;
 }
 
 void Parzen::add_cells(const Dimension& dimension, double value, std::span<float> terms) const {
   const double begin = dimension.axis.cell_begin(value), end = dimension.axis.cell_end(value);
   std::vector<float> mass(dimension.kernels.size(), 1);  // log, so never above 0 once it is known
-  for (std::size_t place = 0; place < terms.size(); ++place) {
-    if (!present_[place]) continue;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto place = terms_[i];
     auto& known = mass[dimension.row[place]];
     if (known > 0) {
       const auto [position, width] = dimension.kernels[dimension.row[place]];
@@ -220,7 +240,7 @@ void Parzen::add_cells(const Dimension& dimension, double value, std::span<float
       };
       known = static_cast<float>(std::min(0.0, between(begin, end) - between(0, 1)));
     }
-    terms[place] += known;
+    terms[i] += known;
   }
 }
 

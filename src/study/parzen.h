@@ -53,6 +53,7 @@ class Parzen {
     std::vector<std::pair<double, std::uint32_t>> order;      // position, place; without the wide kernel
     std::vector<double> value, position, width;               // of each place
     std::vector<float> scale, shift, norm;                    // exponent = -(x * scale - shift)^2, plus norm
+    std::vector<float> packed_scale, packed_shift;            // of each term
     std::vector<std::uint32_t> row;                           // cells: kernels alike share one
     std::map<std::pair<double, double>, std::uint32_t> rows;  // (position, width) -> row
     std::vector<std::pair<double, double>> kernels;           // of each row
@@ -64,6 +65,7 @@ class Parzen {
   void update_around(Dimension& dimension, std::size_t rank) const;
   [[nodiscard]] double least_width() const;
   void weigh();
+  void pack();
   void add_terms(const Dimension& dimension, double value, std::span<float> terms) const;
   void add_cells(const Dimension& dimension, double value, std::span<float> terms) const;
   void add_choice(const Dimension& dimension, double value, std::span<float> terms) const;
@@ -75,6 +77,9 @@ class Parzen {
   std::vector<double> given_;          // weight of each place
   std::vector<double> cumulated_;      // weights, for sampling
   std::vector<float> base_;            // log weight and norms of all dimensions; very low where no point is
+  // Places that hold a point, as the terms of a density have them: the good ones are few among many trials.
+  std::vector<std::uint32_t> terms_;
+  std::vector<float> packed_base_;
   std::size_t size_ = 0;
   double width_floor_ = 0;  // that the widths were computed with
 };

@@ -45,6 +45,7 @@ std::unique_ptr<Sampler> make_tpe(std::uint64_t seed, const Options& options) {
   if (const double together = options.number("multivariate", -1); together >= 0)
     settings.together = together > 0;
   settings.avoid_running = options.yes("liar", true);
+  settings.foretell = options.yes("forecast", true);
   settings.sharpness = options.number("sharpness", settings.sharpness);
   settings.even_startup = options.yes("even", true);
   return std::make_unique<TpeSampler>(seed, settings);

@@ -24,6 +24,15 @@ std::vector<std::size_t> Split::good() const {
   return indices;
 }
 
+Split::Ranked Split::ranked() const {
+  Ranked ranked;
+  for (const auto& key : ranked_) {
+    ranked.indices.push_back(key.index);
+    ranked.valid += key.group == 0 ? 1 : 0;
+  }
+  return ranked;
+}
+
 Split::Key Split::key_of(const History& history, std::uint32_t index) {
   const auto& trial = history.trials()[index];
   if (const double excess = violation(trial); excess > 0) return {2, excess, 0, index};

@@ -24,6 +24,11 @@ class Split {
   [[nodiscard]] const std::vector<Side>& sides() const { return sides_; }
   // Indices of the good ones, the best first.
   [[nodiscard]] std::vector<std::size_t> good() const;
+  struct Ranked {
+    std::vector<std::size_t> indices;  // of all that have ended, the best first
+    std::size_t valid = 0;             // so many, from the first, are complete and violate nothing
+  };
+  [[nodiscard]] Ranked ranked() const;
 
  private:
   struct Key {

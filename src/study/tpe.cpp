@@ -15,6 +15,10 @@ namespace {
 // around each trial, also around those next to the best: where to go on from there the holes would say.
 constexpr double narrowest_of_the_rest = 0.05;
 
+// So many trials make a forecast: with more it would take longer than all the rest of a question.
+constexpr std::size_t most_known = 64;
+constexpr std::size_t look_around = 5;  // every so many-th trial, among so many times as many draws
+
 // What a trial gave these parameters; what it will give them, if it is still running. Nothing if one is
 // missing.
 std::vector<double> point_of(const Trial& trial, const std::vector<ParameterId>& space) {
@@ -28,6 +32,23 @@ std::vector<double> point_of(const Trial& trial, const std::vector<ParameterId>&
   return values;
 }
 
+// The one with the most merit. What was tried is not tried again as long as there is something else.
+std::vector<double> best_of(const Tried& tried, std::span<const double> draws,
+                            std::span<const double> merits) {
+  const auto size = draws.size() / merits.size();
+  std::vector<double> best;
+  std::pair<bool, double> most;  // whether it is new, its merit
+  for (std::size_t i = 0; i < merits.size(); ++i) {
+    const auto values = draws.subspan(i * size, size);
+    std::vector<double> draw(values.begin(), values.end());
+    const std::pair here{!tried.contains(draw), merits[i]};
+    if (!best.empty() && here <= most) continue;
+    best = std::move(draw);
+    most = here;
+  }
+  return best;
+}
+
 }  // namespace
 
 TpeSampler::TpeSampler(std::uint64_t seed, TpeSettings settings)
@@ -39,7 +60,7 @@ Plan TpeSampler::plan(const History& history, TrialNumber number, std::span<cons
   const Space all(space.begin(), space.end());
   // Fewer parameters are common than before: those densities are not asked for again.
   std::erase_if(estimators_, [&](const auto& entry) { return entry.first.size() > 1 && entry.first != all; });
-  const auto values = best_draw(history, all, number);
+  const auto values = best_draw(history, all, number, view_of(history, number));
   Plan plan;
   for (std::size_t i = 0; i < all.size(); ++i) plan.point.push_back({all[i], values[i]});
   return plan;
@@ -49,41 +70,79 @@ double TpeSampler::one(const History& history, TrialNumber number, ParameterId p
   if (history.finished_count() < settings_.startup)
     return settings_.even_startup ? even_value(seed_, number, parameter, history.parameter(parameter))
                                   : random_value(seed_, number, history.parameter(parameter));
-  return best_draw(history, {parameter}, number)[0];
+  return best_draw(history, {parameter}, number, View::none)[0];
 }
 
-std::vector<double> TpeSampler::best_draw(const History& history, const Space& space, TrialNumber number) {
+// Several processes share the numbers: each looks around now and then, and nobody has to count.
+TpeSampler::View TpeSampler::view_of(const History& history, TrialNumber number) const {
+  if (!settings_.foretell || history.objectives() > 1) return View::none;
+  return number % look_around == 0 ? View::everywhere : View::near;
+}
+
+std::vector<double> TpeSampler::best_draw(const History& history, const Space& space, TrialNumber number,
+                                          View view) {
   auto& estimator = estimator_of(history, space, number);
   Random random({seed_, number, hash_of(history.parameter(space[0]).name), space.size()});
-  std::vector<double> draws;
-  for (std::size_t i = 0; i < settings_.candidates; ++i) {  // from all kernels in turn, not as chance has it
-    const double share =
-        (static_cast<double>(i) + random.uniform()) / static_cast<double>(settings_.candidates);
-    estimator.good.sample(random, draws, share);
-  }
-  auto best = best_of(estimator, space.size(), draws);
+  const auto anywhere = [&](std::size_t count) {
+    std::vector<double> draws;
+    for (std::size_t i = 0; i < count; ++i) estimator.good.sample(random, draws, 0);
+    return draws;
+  };
+  const auto near_the_good = [&] {
+    std::vector<double> draws;
+    // From all kernels in turn, not as chance has it.
+    for (std::size_t i = 0; i < settings_.candidates; ++i) {
+      const double share =
+          (static_cast<double>(i) + random.uniform()) / static_cast<double>(settings_.candidates);
+      estimator.good.sample(random, draws, share);
+    }
+    return draws;
+  };
+  const auto best_among = [&](const std::vector<double>& draws) {
+    return best_of(estimator.tried, draws, merits(history, space, estimator, view, draws));
+  };
+  auto best = best_among(view == View::everywhere ? anywhere(look_around * settings_.candidates)
+                                                  : near_the_good());
   if (!estimator.tried.contains(best)) return best;
-  draws.clear();  // all near the good ones has been tried: anywhere else, then
-  for (std::size_t i = 0; i < settings_.candidates; ++i) estimator.good.sample(random, draws, 0);
-  return best_of(estimator, space.size(), draws);
+  return best_among(anywhere(settings_.candidates));  // all near the good ones has been tried
 }
 
-// The likeliest good one. What was tried is not tried again as long as there is something else.
-std::vector<double> TpeSampler::best_of(const Estimator& estimator, std::size_t size,
-                                        std::span<const double> draws) {
-  const auto for_it = estimator.good.log_density(draws);
-  const auto against = estimator.rest.log_density(draws);
-  std::vector<double> best;
-  std::pair<bool, double> merit;  // whether it is new, how likely it is good
-  for (std::size_t i = 0; i < for_it.size(); ++i) {
-    const auto values = draws.subspan(i * size, size);
-    std::vector<double> draw(values.begin(), values.end());
-    const std::pair here{!estimator.tried.contains(draw), for_it[i] - against[i]};
-    if (!best.empty() && here <= merit) continue;
-    best = std::move(draw);
-    merit = here;
+// How likely each draw is a good one, times how much better than the best it may be. What is far from all
+// trials the densities know nothing of.
+std::vector<double> TpeSampler::merits(const History& history, const Space& space, const Estimator& estimator,
+                                       View view, std::span<const double> draws) const {
+  std::vector<double> foretold;
+  if (view != View::none) {
+    std::vector<Axis> axes;
+    for (const auto id : space) axes.push_back(history.parameter(id).axis);
+    foretold = log_improvements(axes, known(history, space, view), draws);
   }
-  return best;
+  if (view == View::everywhere && !foretold.empty()) return foretold;
+  auto merits = estimator.good.log_density(draws);
+  const auto against = estimator.rest.log_density(draws);
+  for (std::size_t i = 0; i < merits.size(); ++i)
+    merits[i] += (foretold.empty() ? 0 : foretold[i]) - against[i];
+  return merits;
+}
+
+// The best trials, which make a map of where they are; for the whole space some of every rank. How bad the
+// worst fifth is says nothing about where the best may be, and would blur what does; what was pruned or
+// violates constraints counts as one of them.
+Known TpeSampler::known(const History& history, const Space& space, View view) const {
+  const auto ranked = split_.ranked();
+  if (ranked.valid == 0) return {};
+  const double bad = history.loss(history.trials()[ranked.indices[ranked.valid * 4 / 5]]);
+  const auto count = std::min(ranked.indices.size(), most_known);
+  Known known;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto rank = view == View::everywhere ? i * ranked.indices.size() / count : i;
+    const auto& trial = history.trials()[ranked.indices[rank]];
+    const auto point = point_of(trial, space);
+    if (point.empty()) continue;
+    known.points.insert(known.points.end(), point.begin(), point.end());
+    known.losses.push_back(rank < ranked.valid ? std::min(history.loss(trial), bad) : bad);
+  }
+  return known;
 }
 
 TpeSampler::Estimator& TpeSampler::estimator_of(const History& history, const Space& space,

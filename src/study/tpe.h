@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tree-structured Parzen estimator (Bergstra et al. 2011; Watanabe 2023): one density for the good
 // trials, one for the rest; of some draws from the first the one is taken that is likeliest good.
+//
+// Densities say which trials are good, not how good, and settle around whatever was best early. So the draws
+// are also judged by what is foretold of their values (forecast.h), and every fifth trial goes where in the
+// whole space the forecast promises most.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "forecast.h"
 #include "parzen.h"
 #include "sampler.h"
 #include "split.h"
@@ -22,6 +27,7 @@ struct TpeSettings {
   double sharpness = 1.5;        // of the good ones' kernels (parzen.h)
   bool even_startup = true;      // by Sobol's sequence, not by chance
   bool avoid_running = true;     // "constant liar": running trials count as bad ones
+  bool foretell = true;          // with one objective, where all parameters are drawn together
 };
 
 class TpeSampler : public Sampler {
@@ -40,10 +46,15 @@ class TpeSampler : public Sampler {
     Tried tried;
   };
 
+  enum class View { none, near, everywhere };  // of the forecast
+
   Estimator& estimator_of(const History& history, const Space& space, TrialNumber asking);
-  static std::vector<double> best_of(const Estimator& estimator, std::size_t size,
-                                     std::span<const double> draws);
-  std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number);
+  [[nodiscard]] View view_of(const History& history, TrialNumber number) const;
+  std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number, View view);
+  [[nodiscard]] std::vector<double> merits(const History& history, const Space& space,
+                                           const Estimator& estimator, View view,
+                                           std::span<const double> draws) const;
+  [[nodiscard]] Known known(const History& history, const Space& space, View view) const;
   void weigh_by_rank(Estimator& estimator) const;
   void move(const History& history, const Space& space, Estimator& estimator, std::size_t index,
             Side to) const;

@@ -237,9 +237,10 @@ TEST(CmaTest, WhatWasTriedIsNotTriedAgain) {
   }
 }
 
-double best_of(const char* sampler, int trials, std::uint64_t seed, bool several_at_once = false) {
+double best_of(const char* sampler, int trials, std::uint64_t seed, bool several_at_once = false,
+               std::string_view options = "") {
   Study study(std::vector<std::uint8_t>{0});
-  study.use(make_sampler(sampler, seed));
+  study.use(make_sampler(sampler, seed, Options(options)));
   const auto x = study.parameter("x", real(-5, 10)), y = study.parameter("y", real(0, 15));
   const auto branin = [](double a, double b) {
     return std::pow(
@@ -277,7 +278,7 @@ TEST(SearchTest, TheBestOfTheGoodTrialsCountsMost) {
   int near_best = 0, near_second = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Study study(std::vector<std::uint8_t>{0});
-    study.use(make_sampler("tpe", seed));
+    study.use(make_sampler("tpe", seed, Options("forecast=0")));  // the densities alone
     const auto x = study.parameter("x", real(0, 1));
     for (int i = 0; i < 20; ++i) {  // two are good, and all lie as in a mirror
       Trial trial;
@@ -291,6 +292,29 @@ TEST(SearchTest, TheBestOfTheGoodTrialsCountsMost) {
     near_second += std::abs(value - 0.8) < 0.2 ? 1 : 0;
   }
   EXPECT_GT(near_best, 3 * near_second);
+}
+
+TEST(SearchTest, AForecastBringsNearer) {
+  int nearer = 0;
+  for (std::uint64_t seed = 0; seed < 15; ++seed)
+    nearer += best_of("tpe", 50, seed, false) < best_of("tpe", 50, seed, false, "forecast=0") ? 1 : 0;
+  EXPECT_GE(nearer, 9);
+}
+
+TEST(SearchTest, WhatViolatesAConstraintIsLeftAlone) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler("tpe", 1));
+  const auto x = study.parameter("x", real(0, 1)), y = study.parameter("y", real(0, 1));
+  int violations = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto number = study.ask(1);
+    const double a = study.suggest(number, x), b = study.suggest(number, y);
+    study.constrain(number, {0.4 - a});  // the least value that is allowed lies at the border
+    study.tell(number, TrialState::complete, {a + b * b}, 2);
+    violations += i >= 30 && a < 0.4 ? 1 : 0;
+  }
+  EXPECT_LT(violations, 15);
+  EXPECT_LT(study.history().trial(best_trials(study.history())[0]).values[0], 0.45);
 }
 
 TEST(SearchTest, WhatWasTriedIsNotTriedAgain) {
