@@ -274,6 +274,28 @@ TEST(SearchTest,
   EXPECT_LT(median_regret("auto", 40), 0.01);
 }
 
+// What this sampler gives the next trial after so many of a bowl.
+std::vector<double> next_after(int trials, const char* sampler) {
+  Study study(std::vector<std::uint8_t>{0});
+  study.use(make_sampler(sampler, 7, Options("")));
+  const auto x = study.parameter("x", real(0, 1)), y = study.parameter("y", real(0, 1));
+  for (int i = 0; i < trials; ++i) {
+    Trial trial;
+    trial.point = {{x, std::fmod(0.37 * i, 1)}, {y, std::fmod(0.61 * i, 1)}};
+    trial.state = TrialState::complete;
+    trial.values = {trial.point[0].value * trial.point[0].value + trial.point[1].value};
+    study.add(std::move(trial));
+  }
+  const auto number = study.ask(1);
+  return {study.suggest(number, x), study.suggest(number, y)};
+}
+
+TEST(SearchTest, AutoGivesEveryOtherTrialToTpe) {
+  for (const int trials : {30, 31})
+    EXPECT_EQ(next_after(trials, "auto"), next_after(trials, trials % 2 == 1 ? "tpe" : "gp")) << trials;
+  EXPECT_NE(next_after(31, "tpe"), next_after(31, "gp"));
+}
+
 TEST(SearchTest, TheBestOfTheGoodTrialsCountsMost) {
   int near_best = 0, near_second = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
