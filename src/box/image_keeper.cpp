@@ -80,8 +80,7 @@ Mounted mount_in_workshop(int image, const Identity& identity) {
 
 void give_mount(int peer, int root, Answer answer) {
   static const bool attachable = can_attach();  // not asked each time: somebody waits
-  const Fd copy(attachable ? ::open_tree(root, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)
-                             : -1);
+  const Fd copy(attachable ? ::open_tree(root, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1);
   if (!copy)
     std::strncpy(answer.problem, Error::from_errno(errno, "the kernel cannot copy a mount").what(),
                  sizeof answer.problem - 1);

@@ -28,8 +28,8 @@ class ImageRoot {
   [[nodiscard]] Way way() const { return way_; }
   [[nodiscard]] bool is_host() const { return is_host_; }  // the host's own "/", with all its mounts
 
-  // In the new namespaces, with the host's tree still in place: a directory can only be bound from there, and a
-  // keeper that was asked wakes up while they are made. NotGiven if it has no mount for us.
+  // In the new namespaces, with the host's tree still in place: a directory can only be bound from there, and
+  // a keeper that was asked wakes up while they are made. NotGiven if it has no mount for us.
   void open_inside();
   struct NotGiven {};
   // Makes the tree reachable: a path of it, under `place` if it has to be mounted, with the host's /dev and

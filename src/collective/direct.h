@@ -18,7 +18,8 @@ class Direct {
 
   // First this; then, once all ranks have done it, advance().
   void post();
-  // Where its one tensor is, for ranks that meet and bring that along; nothing if it is not to be reduced there.
+  // Where its one tensor is, for ranks that meet and bring that along; nothing if it is not to be reduced
+  // there.
   [[nodiscard]] std::optional<std::uint64_t> place() const;
   // For those who have no other way to know that they have.
   void tell_posted();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner (2004): ranks at distance 1, 2, 4, … n/2 exchange half of what they still hold and reduce the
-// other half; then the same way back, exchanging finished halves. The largest messages so go to neighbours, who
-// share a node or a switch, and the smallest across the machine, whose upper links are fewer: in the order of
-// textbooks, farthest first, 1 MiB on 1,024 simulated ranks took 1.7 times as long. For other rank counts than
-// powers of two see folded.h. What is small is exchanged whole, in half as many steps.
+// other half; then the same way back, exchanging finished halves. The largest messages so go to neighbours,
+// who share a node or a switch, and the smallest across the machine, whose upper links are fewer: in the
+// order of textbooks, farthest first, 1 MiB on 1,024 simulated ranks took 1.7 times as long. For other rank
+// counts than powers of two see folded.h. What is small is exchanged whole, in half as many steps.
 #include "costs.h"
 #include "folded.h"
 #include "layout.h"

@@ -48,8 +48,10 @@ void InPlace::post() {
   lane_.own().taken.store(0, std::memory_order_relaxed);  // all have finished what was before
   auto& post = lane_.own().post;
   for (std::size_t i = 0; i < space_.pieces.size(); ++i) {
-    const auto offset = lane_.segment.memory()->offset_of(space_.pieces[i].data, space_.pieces[i].count * width_);
-    post.where[i] = offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(space_.pieces[i].data);
+    const auto offset =
+        lane_.segment.memory()->offset_of(space_.pieces[i].data, space_.pieces[i].count * width_);
+    post.where[i] =
+        offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(space_.pieces[i].data);
   }
 }
 

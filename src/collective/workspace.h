@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an all-reduce in shared memory needs while it runs. Who keeps it from one to the next does not ask the C
-// library for memory each time, which takes as long as to reduce 16 KiB.
+// What an all-reduce in shared memory needs while it runs. Who keeps it from one to the next does not ask the
+// C library for memory each time, which takes as long as to reduce 16 KiB.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace longship::collective {
 
 struct Workspace {
-  Pieces pieces;                   // this rank's tensors
+  Pieces pieces;                        // this rank's tensors
   const std::uint64_t* told = nullptr;  // where each rank has its one tensor, if not to be read in the Posts
   std::vector<std::byte*> mapped;       // the tensors of all, as Reach tells them
   // A chunk of each rank: what is read, what is written, and what had to be copied because it is not mapped.

@@ -6,9 +6,9 @@
 namespace longship::study {
 namespace {
 
-// The process sees a whole that is smooth; TPE's forecast also dimensions that matter each by itself, and what is
-// small beside terrible losses. Each learns from what the other finds, so that both together come as near as the
-// better one alone, and nearer where neither is right.
+// The process sees a whole that is smooth; TPE's forecast also dimensions that matter each by itself, and
+// what is small beside terrible losses. Each learns from what the other finds, so that both together come as
+// near as the better one alone, and nearer where neither is right.
 constexpr TrialNumber every_for_tpe = 2;
 
 constexpr std::size_t gp_trials = 300, gp_parameters = 25, tpe_trials_of_several = 500;

@@ -28,8 +28,7 @@ double CmaSampler::one(const History& history, TrialNumber number, ParameterId p
 Plan CmaSampler::plan(const History& history, TrialNumber number, std::span<const ParameterId> space) {
   if (history.objectives() > 1) return alone_.plan(history, number, space);
   Space numbers, choices;  // choices have no distance: TPE looks after them
-  for (const auto id : space)
-    (history.parameter(id).axis.is_category() ? choices : numbers).push_back(id);
+  for (const auto id : space) (history.parameter(id).axis.is_category() ? choices : numbers).push_back(id);
   if (history.finished_count() < settings_.startup || numbers.empty()) return {};
   if (numbers != space_) {
     space_ = numbers;

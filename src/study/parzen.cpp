@@ -223,8 +223,7 @@ void Parzen::add_choice(const Dimension& dimension, double value, std::span<floa
   const auto hit = static_cast<float>(std::log((1 + 1 / kernels) / (1 + choices / kernels)));
   const auto miss = static_cast<float>(std::log((1 / kernels) / (1 + choices / kernels)));
   terms[0] -= static_cast<float>(std::log(choices));
-  for (std::size_t i = 1; i < terms.size(); ++i)
-    terms[i] += dimension.value[terms_[i]] == value ? hit : miss;
+  for (std::size_t i = 1; i < terms.size(); ++i) terms[i] += dimension.value[terms_[i]] == value ? hit : miss;
 }
 
 void Parzen::add_cells(const Dimension& dimension, double value, std::span<float> terms) const {

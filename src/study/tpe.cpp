@@ -101,8 +101,8 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
   const auto best_among = [&](const std::vector<double>& draws) {
     return best_of(estimator.tried, draws, merits(history, space, estimator, view, draws));
   };
-  auto best = best_among(view == View::everywhere ? anywhere(look_around * settings_.candidates)
-                                                  : near_the_good());
+  auto best =
+      best_among(view == View::everywhere ? anywhere(look_around * settings_.candidates) : near_the_good());
   if (!estimator.tried.contains(best)) return best;
   return best_among(anywhere(settings_.candidates));  // all near the good ones has been tried
 }

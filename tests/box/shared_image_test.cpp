@@ -332,9 +332,11 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
 // It may be about to leave. Whoever asked it is in namespaces of its own by then.
 TEST_P(SharedImageTest, WhomAKeeperHangsUpOnTakesTheLongWay) {
   start();
-  const pid_t leaving = listen_instead_of_the_keeper([] {}, [](int listening) {
-    for (;;) ::close(::accept(listening, nullptr, nullptr));
-  });
+  const pid_t leaving = listen_instead_of_the_keeper([] {},
+                                                     [](int listening) {
+                                                       for (;;)
+                                                         ::close(::accept(listening, nullptr, nullptr));
+                                                     });
   const auto said = in_child([&] {
     const Spec spec = prepare();
     const bool quickly = enter_quickly(spec, "/nonexistent/keeper").has_value();

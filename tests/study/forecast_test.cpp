@@ -27,7 +27,9 @@ Known trials_of(const Function& function, std::size_t count, double from = 0, do
   return known;
 }
 
-double bowl(double x, double y) { return std::pow(x - 0.3, 2) + std::pow(y - 0.6, 2); }
+double bowl(double x, double y) {
+  return std::pow(x - 0.3, 2) + std::pow(y - 0.6, 2);
+}
 
 std::vector<double> promising(const std::vector<Axis>& axes, const Known& known,
                               const std::vector<double>& places) {
