@@ -32,6 +32,16 @@ std::size_t chunk_bytes(std::size_t total, int ranks) {
 
 }  // namespace
 
+bool is_shared_evenly(std::size_t bytes, int ranks) {
+  return bytes <= shared_evenly_up_to * static_cast<std::size_t>(ranks);
+}
+
+Range even_part(std::size_t count, std::size_t width, int ranks, int rank) {
+  const std::size_t each = chunk_bytes(count * width, ranks) / width;
+  const std::size_t begin = std::min(each * static_cast<std::size_t>(rank), count);
+  return {begin, std::min(begin + each, count)};
+}
+
 InPlace::InPlace(const Lane& lane, Op op, Workspace& space)
     : lane_(lane),
       op_(op),
@@ -71,15 +81,8 @@ bool InPlace::advance(bool holds_back) {
     lane_.publish(&LaneRank::finished, number_);
   }
   if (!lane_.all_have(&LaneRank::finished, all_finished_, number_)) return false;
-  found_nan_ = anybody_found_nan();
+  found_nan_ = lane_.anybody_found_nan(number_);
   return true;
-}
-
-// Nobody stores the number of the next operation before this rank has posted its part of that.
-bool InPlace::anybody_found_nan() const {
-  return std::any_of(lane_.all.begin(), lane_.all.end(), [&](const LaneRank& rank) {
-    return rank.nan_in.load(std::memory_order_relaxed) == number_;
-  });
 }
 
 // Of this operation: nobody begins the next one before this rank has finished its own.

@@ -17,6 +17,11 @@
 
 namespace longship::collective {
 
+// A tensor that is small enough has one chunk for each rank, and nobody asks who does what.
+[[nodiscard]] bool is_shared_evenly(std::size_t bytes, int ranks);
+[[nodiscard]] Range even_part(std::size_t count, std::size_t width, int ranks,
+                              int rank);  // then, in elements
+
 class InPlace {
  public:
   // With as many pieces as there are places in a Post, none of them empty.
@@ -42,7 +47,6 @@ class InPlace {
   void work();
   void work_on_part_of(int rank);
   void work_on(std::size_t chunk);
-  [[nodiscard]] bool anybody_found_nan() const;
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
   void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);
 

@@ -73,6 +73,13 @@ bool Lane::all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted)
   return known >= wanted;
 }
 
+// Nobody stores the number of the next operation before this rank has posted its part of that.
+bool Lane::anybody_found_nan(std::uint64_t operation) const {
+  return std::any_of(all.begin(), all.end(), [&](const LaneRank& one) {
+    return one.nan_in.load(std::memory_order_relaxed) == operation;
+  });
+}
+
 void Lane::announce_sleep() const {
   own().sleeping.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -103,6 +103,9 @@ struct Lane {
   // The least of a counter over all other ranks is looked up only when the last known one does not suffice.
   [[nodiscard]] bool all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted) const;
 
+  // In that operation of in_place.cpp, once all have finished it.
+  [[nodiscard]] bool anybody_found_nan(std::uint64_t operation) const;
+
   // The shortcut's sleep, as segment.h tells it, on a futex. Ends when somebody publishes, or soon.
   void announce_sleep() const;  // then look once more
   void sleep() const;

@@ -60,6 +60,7 @@ std::byte* Memory::allocate(std::size_t bytes) {
   try {
     std::byte* const address = map(arenas_[static_cast<std::size_t>(rank_)].get(), offset, length);
     pieces_.emplace(address, Piece{offset, length});
+    changes_.fetch_add(1, std::memory_order_release);
     return address;
   } catch (...) {
     return_place({offset, length});
@@ -73,6 +74,7 @@ bool Memory::release(void* memory) {
   if (found == pieces_.end()) return false;
   const Piece piece = found->second;
   pieces_.erase(found);
+  changes_.fetch_add(1, std::memory_order_release);
   ::munmap(memory, piece.length);
   ::fallocate(arenas_[static_cast<std::size_t>(rank_)].get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(piece.offset), static_cast<off_t>(piece.length));

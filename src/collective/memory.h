@@ -39,6 +39,8 @@ class Memory {
 
   // Where in this rank's arena that is, or nothing if it is not all in one piece of it.
   [[nodiscard]] std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const;
+  // Grows whenever a piece comes or goes: as long as it is the same, so is every answer of offset_of().
+  [[nodiscard]] std::uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   // What another rank has there. Stays valid as long as this.
   [[nodiscard]] std::byte* of_rank(int rank, std::uint64_t offset, std::size_t bytes);
 
@@ -62,6 +64,7 @@ class Memory {
   std::map<std::byte*, Piece> pieces_;           // by address
   std::map<std::uint64_t, std::size_t> places_;  // free parts of the file, by offset; neighbours are merged
   std::uint64_t length_ = 0;                     // of the file
+  std::atomic<std::uint64_t> changes_ = 0;
   // By rank. Older views stay as well, because somebody may be reading through them.
   std::vector<std::deque<View>> views_;
   std::vector<std::atomic<const View*>> latest_;

@@ -11,7 +11,11 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define LONGSHIP_AVX2 [[gnu::target("avx2,f16c")]]
+#if defined(__clang__) && __clang_major__ >= 18 && __clang_major__ <= 21  // otherwise half of each register
+#define LONGSHIP_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,evex512,f16c")]]
+#else
 #define LONGSHIP_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,f16c")]]
+#endif
 #endif
 
 namespace longship::collective {
@@ -218,6 +222,8 @@ bool combine_all(Type type, Op op, std::span<const std::byte* const> inputs,
   if (const auto both = in_place ? both_of(type, op) : nullptr) return both(outputs[0], outputs[1], count);
   const Loops loops = loops_of(type, op);
   const std::size_t width = size_of(type);
+  if (inputs.size() == 2 && outputs.size() == 1 && op != Op::average)
+    return loops.combine(outputs[0], inputs[0], inputs[1], count);
   alignas(64) std::byte block[reduced_at_once];
   bool found = false;
   for (std::size_t at = 0; at < count; at += reduced_at_once / width) {

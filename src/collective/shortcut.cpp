@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "direct.h"
 #include "reduce.h"
 #include "relax.h"
+#include "staged.h"
 
 namespace longship::collective {
 namespace {
@@ -64,11 +66,41 @@ Shortcut::Outcome Shortcut::run(const Announcement& what, std::byte* data) {
   if (failures_ >= failures_until_rare && call % calls_between_tries != 0) return Outcome::not_done;
   const bool is_small = what.bytes() <= (crowded_ ? small_up_to_if_crowded : small_up_to);
   const std::uint64_t purpose = purpose_of(what, is_small, call);
-  if (is_small) {
-    if (what.count > 0) copy_bytes(lane_.small_slot(lane_.rank, meetings_), data, what.bytes());
-    if (!meet(purpose)) return Outcome::not_done;
-    return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
-  }
+  if (is_small) return run_small(what, data, purpose);
+  if (lane_.ranks <= LaneHead::most_who_tell && is_shared_evenly(what.bytes(), lane_.ranks))
+    return run_even(what, data, purpose);
+  return run_large(what, data, purpose);
+}
+
+Shortcut::Outcome Shortcut::run_small(const Announcement& what, std::byte* data, std::uint64_t purpose) {
+  if (what.count > 0) copy_bytes(lane_.small_slot(lane_.rank, meetings_), data, what.bytes());
+  if (!meet(purpose)) return Outcome::not_done;
+  return reduce_small(what, data) ? Outcome::done_with_nan : Outcome::done;
+}
+
+// What InPlace does, without asking or keeping anything: the time of a middling tensor is in what lies
+// between the two meetings.
+Shortcut::Outcome Shortcut::run_even(const Announcement& what, std::byte* data, std::uint64_t purpose) {
+  const LaneHead::Meeting& here = next_meeting();
+  next_meeting().where[lane_.rank] = place_of(data, what.bytes());
+  if (!meet(purpose)) return Outcome::not_done;
+  const auto in_arena = [](std::uint64_t place) { return (place & Post::in_arena) != 0; };
+  if (!std::all_of(here.where, here.where + lane_.ranks, in_arena)) return run_staged(what, data);
+  const std::uint64_t number = lane_.own().finished.load(std::memory_order_relaxed) + 1;
+  if (reduce_own_part(what, data, here.where)) lane_.own().nan_in.store(number, std::memory_order_relaxed);
+  lane_.publish(&LaneRank::finished, number);
+  wait_until([&] { return lane_.all_have(&LaneRank::finished, all_finished_, number); });
+  return lane_.anybody_found_nan(number) ? Outcome::done_with_nan : Outcome::done;
+}
+
+// By copies, as all ranks do: too small to be attached to.
+Shortcut::Outcome Shortcut::run_staged(const Announcement& what, std::byte* data) {
+  Staged staged(lane_, {{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
+  wait_until([&] { return staged.advance(); });
+  return staged.found_nan() ? Outcome::done_with_nan : Outcome::done;
+}
+
+Shortcut::Outcome Shortcut::run_large(const Announcement& what, std::byte* data, std::uint64_t purpose) {
   space_.pieces.assign(1, {what.type, data, static_cast<std::size_t>(what.count)});
   Direct direct(lane_, what.op, space_);
   direct.post();
@@ -160,6 +192,36 @@ bool Shortcut::reduce_small(const Announcement& what, std::byte* data) {
   for (int rank = 0; rank < lane_.ranks; ++rank) inputs[rank] = lane_.small_slot(rank, meetings_ - 1);
   return combine_all(what.type, what.op, {inputs, static_cast<std::size_t>(lane_.ranks)}, {&data, 1},
                      static_cast<std::size_t>(what.count));
+}
+
+bool Shortcut::reduce_own_part(const Announcement& what, std::byte* data, const std::uint64_t* places) {
+  const auto count = static_cast<std::size_t>(what.count), width = size_of(what.type);
+  const Range part = even_part(count, width, lane_.ranks, lane_.rank);
+  std::byte* outputs[LaneHead::most_who_tell];
+  const std::byte* inputs[LaneHead::most_who_tell];
+  for (int rank = 0; rank < lane_.ranks; ++rank) {
+    const auto of_node = lane_.node_ranks[static_cast<std::size_t>(rank)];
+    std::byte* const tensor =
+        rank == lane_.rank
+            ? data
+            : lane_.segment.memory()->of_rank(of_node, places[rank] & ~Post::in_arena, count * width);
+    inputs[rank] = outputs[rank] = tensor + part.begin * width;
+  }
+  const auto ranks = static_cast<std::size_t>(lane_.ranks);
+  return combine_all(what.type, what.op, {inputs, ranks}, {outputs, ranks}, part.size());
+}
+
+// As in a Post; 0 if it is private.
+std::uint64_t Shortcut::place_of(const std::byte* data, std::size_t bytes) {
+  constexpr std::size_t page = 4096;
+  const Memory& memory = *lane_.segment.memory();
+  Known& known = known_[reinterpret_cast<std::uintptr_t>(data) / page % known_.size()];
+  const std::uint64_t changes = memory.changes();
+  if (known.data != data || known.bytes != bytes || known.changes != changes) {
+    const auto offset = memory.offset_of(data, bytes);
+    known = {data, bytes, changes, offset ? *offset | Post::in_arena : 0};
+  }
+  return known.place;
 }
 
 template <class Condition>

@@ -9,6 +9,7 @@
 // then go the engine's way, which knows what to say if they really differ. One word decides, so either all
 // are in or none.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <mutex>
 
@@ -41,7 +42,13 @@ class Shortcut {
   [[nodiscard]] bool somebody_gave_up(std::uint64_t purpose) const;
   [[nodiscard]] bool wait_for_all(Word& word);
   void take_turn(unsigned round) const;
+  [[nodiscard]] Outcome run_small(const Announcement& what, std::byte* data, std::uint64_t purpose);
+  [[nodiscard]] Outcome run_even(const Announcement& what, std::byte* data, std::uint64_t purpose);
+  [[nodiscard]] Outcome run_large(const Announcement& what, std::byte* data, std::uint64_t purpose);
+  [[nodiscard]] Outcome run_staged(const Announcement& what, std::byte* data);
   [[nodiscard]] bool reduce_small(const Announcement& what, std::byte* data);
+  [[nodiscard]] bool reduce_own_part(const Announcement& what, std::byte* data, const std::uint64_t* places);
+  [[nodiscard]] std::uint64_t place_of(const std::byte* data, std::size_t bytes);
   template <class Condition>
   void wait_until(Condition holds);
 
@@ -52,7 +59,16 @@ class Shortcut {
   std::uint64_t calls_ = 0;     // part of the purpose: two calls of one name are not the same
   std::uint64_t meetings_ = 0;  // that took place: equal on all ranks
   unsigned failures_ = 0;       // since the last one that did
+  std::uint64_t all_finished_ = 0;
   Workspace space_;
+  // Tensors that were here before: to look one up takes a fifth of the time of 16 KiB.
+  struct Known {
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t changes = 0;  // of the memory, when it was looked up
+    std::uint64_t place = 0;
+  };
+  std::array<Known, 16> known_;
 };
 
 }  // namespace longship::collective

@@ -48,6 +48,14 @@ float sum_of(int ranks, std::size_t i) {
   return static_cast<float>(ranks * (ranks + 1) / 2) * static_cast<float>(i % 1000);
 }
 
+void fill(std::span<float> tensor, int rank) {
+  for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = value_of(rank, i);
+}
+
+void expect_sum(std::span<const float> tensor, int size) {
+  for (std::size_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor[i], sum_of(size, i)) << i;
+}
+
 Values values_of(std::span<float> tensor) {
   return {Type::f32, reinterpret_cast<std::byte*>(tensor.data()), tensor.size()};
 }
@@ -61,14 +69,6 @@ class SharedAllreduceTest : public testing::TestWithParam<Where> {
       Tensors tensors(segment, GetParam());
       work(transport, segment, tensors);
     });
-  }
-
-  static void fill(std::span<float> tensor, int rank) {
-    for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = value_of(rank, i);
-  }
-
-  static void expect_sum(std::span<const float> tensor, int size) {
-    for (std::size_t i = 0; i < tensor.size(); ++i) ASSERT_EQ(tensor[i], sum_of(size, i)) << i;
   }
 };
 
@@ -199,6 +199,28 @@ TEST_P(SharedAllreduceTest, ANanIsSeenByAllRanksAndOnlyOnce) {
         }
       }
     });
+}
+
+// Addresses are given out again, and then stand for another place in the arena.
+TEST(SharedMemoryTest, WhatComesAndGoesIsFoundWhereItIsNow) {
+  on_every_rank(Spread::one_node, 2, [&](StreamTransport& transport) {
+    Segment& segment = *transport.common_segment();
+    Shortcut shortcut(segment, true, std::chrono::seconds(60));
+    Memory& memory = *segment.memory();
+    std::vector<std::byte*> kept;
+    for (std::size_t turn = 0; turn < 100; ++turn) {
+      const std::size_t count = 5000 + turn * 37 % 11 * 2048;
+      std::byte* const data = memory.allocate(count * sizeof(float));
+      const std::span tensor(reinterpret_cast<float*>(data), count);
+      fill(tensor, segment.rank());
+      ASSERT_EQ(shortcut.run(announced("t", count), data), Outcome::done);
+      expect_sum(tensor, 2);
+      memory.release(data);
+      // So that the ranks' places differ, and with them what an address stands for.
+      if (turn % 3 == static_cast<std::size_t>(segment.rank())) kept.push_back(memory.allocate(4096));
+    }
+    for (std::byte* const one : kept) memory.release(one);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, SharedAllreduceTest,
