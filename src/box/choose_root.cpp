@@ -35,7 +35,7 @@ SharedMount find_or_share(int image, const Spec& spec, Ways ways) {
                         std::chrono::milliseconds linger) {
     keep_image(meeting, file, identity, linger, spec.command);
   };
-  return share_mount(image, ways, keep);
+  return share_mount(image, spec.root, ways, keep);
 }
 
 // One mount for all boxes of the node, where the machine allows that.

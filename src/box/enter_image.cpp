@@ -36,8 +36,8 @@ void open_workshop() {
 
 Way enter_image(const Spec& spec, const Caller& caller, ImageRoot& image, Scratch* scratch) {
   const Power power = enter_mount_namespace(spec.fake_root);
-  image.open_inside();
   Fittings fittings(spec, caller);
+  image.open_inside();  // a keeper may still be about to wake up: whatever needs no image comes before
   Upper upper;
   if (spec.writable == Writable::directory) upper = open_upper(spec.upper, spec.upper.string() + ".work");
   if (scratch) upper = scratch->open_upper();

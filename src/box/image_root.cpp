@@ -101,6 +101,7 @@ void ImageRoot::take_answer() {
   SharedMount shared = answer_to(*asked_);
   if (!shared.mount) throw NotGiven();
   tell_of(shared, asked_->image);
+  leave_namespace_to_keeper(asked_->connection.get());
   way_ = shared.way;
   tree_ = std::move(shared.mount);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "keeper.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "box.h"
+#include "hand_over.h"
 #include "small_file.h"
 
 namespace longship::box {
@@ -54,9 +56,13 @@ void allow_many_descriptors() {
 struct Member {
   pid_t pid = 0;
   Fd handle;  // none before Linux 5.3: then asked for again and again
+  Fd peer;    // until it has handed over,
+  Fd space;   // if it does, the namespace of its mounts, which then ends here
 
-  explicit Member(pid_t number)
-      : pid(number), handle(static_cast<int>(::syscall(SYS_pidfd_open, number, 0))) {}
+  Member(pid_t number, Fd connection)
+      : pid(number),
+        handle(static_cast<int>(::syscall(SYS_pidfd_open, number, 0))),
+        peer(std::move(connection)) {}
   [[nodiscard]] bool gone() const {
     if (!handle) return ::kill(pid, 0) != 0 && errno == ESRCH;
     pollfd polled{handle.get(), POLLIN, 0};
@@ -68,7 +74,7 @@ class Keeper {
  public:
   Keeper(Meeting& meeting, const Hospitality& hospitality)
       : meeting_(meeting), hospitality_(hospitality), linger_(hospitality.linger) {
-    add_member(hospitality.first);
+    add_member(hospitality.first, {});
     if (!members_.empty()) return;
     empty_since_ = Clock::now();
     linger_ = std::max(linger_, for_the_first);
@@ -104,7 +110,10 @@ class Keeper {
     const auto wait = left();
     int patience = wait ? static_cast<int>(std::max(*wait, refused_ ? soon : milliseconds(0)).count()) : -1;
     if (ask_again || (later_at_ && !wait)) patience = static_cast<int>(soon.count());
+    for (const auto& member : members_)
+      if (member.peer) polled.push_back({member.peer.get(), POLLIN, 0});
     ::poll(polled.data(), polled.size(), patience);
+    take_namespaces();
     refused_ = wait == milliseconds(0);  // it was time, but the name was not free to be given up
     return polled[1].revents != 0;
   }
@@ -122,9 +131,20 @@ class Keeper {
     hospitality_.later();
   }
 
+  void take_namespaces() {
+    for (auto& member : members_) {
+      pollfd polled{member.peer.get(), POLLIN, 0};
+      if (!member.peer || ::poll(&polled, 1, 0) <= 0) continue;
+      std::byte nothing{};
+      auto received = receive(member.peer.get(), {&nothing, 1});
+      if (received.descriptors.size() == 1) member.space = std::move(received.descriptors[0]);
+      member.peer.reset();
+    }
+  }
+
   void let_in() {
     for (;;) {
-      const Fd peer(::accept4(meeting_.listening(), nullptr, nullptr, SOCK_CLOEXEC));
+      Fd peer(::accept4(meeting_.listening(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!peer && errno == EAGAIN) return;
       if (!peer) {  // out of descriptors, until somebody leaves
         ::poll(nullptr, 0, static_cast<int>(soon.count()));
@@ -133,15 +153,15 @@ class Keeper {
       const auto who = peer_of(peer.get());
       if (who.uid != ::geteuid()) continue;
       hospitality_.give(peer.get());  // first of all: it waits
-      add_member(who.pid);
+      add_member(who.pid, std::move(peer));
       empty_since_.reset();
       linger_ = hospitality_.linger;
       if (hospitality_.later && !std::exchange(received_, true)) later_at_ = Clock::now() + soon;
     }
   }
 
-  void add_member(pid_t pid) {
-    if (pid > 0) members_.emplace_back(pid);  // 0: of a namespace that we cannot look into
+  void add_member(pid_t pid, Fd peer) {
+    if (pid > 0) members_.emplace_back(pid, std::move(peer));  // 0: of a namespace that we cannot look into
   }
 
   Meeting& meeting_;

@@ -33,10 +33,18 @@ std::string own_number() {
   return std::to_string(::geteuid());
 }
 
-// The user's own places: the session's, where there is one, else one in /tmp.
+// The user's own places: the session's, where there is one, else one in memory that all may write to, as
+// everybody may in /tmp; to make directory, lock and socket on a disk takes as long as half of a box.
 struct Where {
   std::string above, name;
 };
+
+bool is_for_everybody(const char* directory) {
+  constexpr mode_t all_may_write = 01777;
+  struct stat about {};
+  return ::stat(directory, &about) == 0 && S_ISDIR(about.st_mode) &&
+         (about.st_mode & all_may_write) == all_may_write;
+}
 
 Where meeting_place() {
   const char* session = std::getenv("XDG_RUNTIME_DIR");
@@ -44,7 +52,7 @@ Where meeting_place() {
   if (session != nullptr && *session == '/' && ::stat(session, &about) == 0 && S_ISDIR(about.st_mode) &&
       about.st_uid == ::geteuid() && (about.st_mode & 077) == 0)
     return {session, "longship-boxes"};
-  return {"/tmp", "longship-boxes-" + own_number()};
+  return {is_for_everybody("/dev/shm") ? "/dev/shm" : "/tmp", "longship-boxes-" + own_number()};
 }
 
 // Through the descriptor: a long directory name would not fit.

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/fd.h"
 
@@ -29,7 +30,8 @@ class Meeting {
   [[nodiscard]] const std::string& directory_name() const { return directory_name_; }
   [[nodiscard]] bool is_open() const { return static_cast<bool>(connection_); }
   [[nodiscard]] int connection() const { return connection_.get(); }  // if it is open: to the keeper
-  [[nodiscard]] int listening() const { return listening_.get(); }    // if not: for the keeper; never blocks
+  [[nodiscard]] Fd take_connection() { return std::move(connection_); }
+  [[nodiscard]] int listening() const { return listening_.get(); }  // if not: for the keeper; never blocks
   void unlock() { lock_.reset(); }
 
   // In the process that forked the keeper: it has the socket now.

@@ -25,15 +25,14 @@ std::optional<Way> join_if_open(const Spec& spec) {
   return way;
 }
 
-// The mount that a new keeper gives, if it can.
+// The mount that a new keeper will give, if it can.
 std::optional<ImageRoot> new_shared_root(const Spec& spec, const GivenRoot& given,
                                          const std::string& keeper) {
   const Ways ways = ways_to_share(spec);
   if ((!ways.kernel && !ways.fuse) || sharing_is_refused()) return {};
-  SharedMount shared = share_mount(given.squashfs.get(), ways, keep_by_program(keeper, spec.command));
-  if (!shared.mount) return {};
-  tell_of(shared, spec.root);
-  return ImageRoot(shared.way, std::move(shared.mount));
+  Asked asked = ask_new_keeper(given.squashfs.get(), spec.root, ways, keep_by_program(keeper, spec.command));
+  if (!asked.connection) return {};
+  return ImageRoot(std::move(asked));
 }
 
 std::optional<Way> enter_alone(const Spec& spec, const std::string& keeper) {
@@ -44,7 +43,8 @@ std::optional<Way> enter_alone(const Spec& spec, const std::string& keeper) {
   try {
     return enter_image(spec, find_caller(), *image, nullptr);
   } catch (const ImageRoot::NotGiven&) {
-    return {};  // the keeper was about to leave, or hangs; to be in new namespaces already hinders nobody
+    return {};  // the keeper has no mount, is about to leave, or hangs; to be in new namespaces already
+                // hinders nobody
   }
 }
 

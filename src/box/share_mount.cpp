@@ -2,6 +2,7 @@
 // The half of shared_image.h that starts a keeper.
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.h"
 #include "keeper.h"
@@ -24,33 +25,42 @@ std::chrono::milliseconds linger() {
 }
 
 // Through the lock, so that of many that come at once one starts a keeper, and is its first guest.
-bool start_or_take(int image, const Identity& identity, const Keep& keep, SharedMount& shared) {
+void start_or_find(int image, const Keep& keep, Asked& asked) {
+  const auto name = meeting_name(asked.identity);
   const auto wait = linger();
-  Meeting meeting(meeting_name(identity));
+  Meeting meeting(name);
   if (meeting.is_open()) {
-    meeting.unlock();  // no need to stand in line for the answer
-    return take_mount(meeting.connection(), identity, shared);
+    asked.connection = meeting.take_connection();  // no need to stand in line for the answer
+    return;
   }
-  start_keeper([&] { keep(meeting, image, identity, wait); });
+  start_keeper([&] { keep(meeting, image, asked.identity, wait); });
   meeting.was_handed_over();
-  shared.is_new = true;
-  const Fd connection = connect_to_keeper(meeting_name(identity));
-  return connection && take_mount(connection.get(), identity, shared);
+  asked.is_new = true;
+  asked.connection = connect_to_keeper(name);
 }
 
 }  // namespace
 
-SharedMount share_mount(int image, Ways ways, const Keep& keep) {
-  SharedMount shared;
+Asked ask_new_keeper(int image, std::string name, Ways ways, const Keep& keep) {
+  Asked asked;
+  asked.image = std::move(name);
   try {
-    const Identity identity = identity_of(image, ways);
-    for (int i = 0; i < tries; ++i)
-      if (start_or_take(image, identity, keep, shared)) return shared;
-    shared.obstacle = "the process that should keep the mount was killed";
+    asked.identity = identity_of(image, ways);
+    start_or_find(image, keep, asked);
   } catch (const Error& error) {
     if (error.failure() == Failure::usage) throw;
-    shared.obstacle = error.what();
+    asked.obstacle = error.what();
   }
+  return asked;
+}
+
+SharedMount share_mount(int image, const std::string& name, Ways ways, const Keep& keep) {
+  SharedMount shared;
+  for (int i = 0; i < tries; ++i) {
+    shared = answer_to(ask_new_keeper(image, name, ways, keep));
+    if (shared.mount || !shared.obstacle.empty()) return shared;
+  }
+  shared.obstacle = "the process that should keep the mount was killed";
   return shared;
 }
 

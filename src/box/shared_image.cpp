@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_image.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -34,8 +35,16 @@ Asked ask_for_mount(int image, std::string name, Ways ways) {
 SharedMount answer_to(const Asked& asked) {
   SharedMount shared;
   shared.obstacle = asked.obstacle;
+  shared.is_new = asked.is_new;
   if (asked.connection) static_cast<void>(take_mount(asked.connection.get(), asked.identity, shared));
   return shared;
+}
+
+void leave_namespace_to_keeper(int connection) {
+  const Fd space(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  const int descriptor = space.get();
+  const std::byte nothing{};
+  if (space) hand_over(connection, {&nothing, 1}, {&descriptor, 1});
 }
 
 void tell_of(const SharedMount& shared, const std::string& image) {

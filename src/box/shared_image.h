@@ -38,15 +38,23 @@ struct Asked {
   Identity identity{};
   Fd connection;         // none: there is no keeper, or sharing is refused,
   std::string obstacle;  // or for this reason
+  bool is_new = false;   // it was started for this
 };
 [[nodiscard]] Asked ask_for_mount(int image, std::string name, Ways ways);
 // Neither a mount nor an obstacle: there is none to share.
 [[nodiscard]] SharedMount answer_to(const Asked& asked);
 
-// From a keeper that is started now, or was meanwhile. `keep` is what its process does: image_keeper.h.
-// Forks: needs a process with one thread.
+// The same of a keeper that is started now, or was meanwhile; it needs a millisecond until it answers, or
+// hangs up. `keep` is what its process does: image_keeper.h. Forks: needs a process with one thread.
 using Keep = std::function<void(Meeting&, int image, const Identity&, std::chrono::milliseconds linger)>;
-[[nodiscard]] SharedMount share_mount(int image, Ways ways, const Keep& keep);
+[[nodiscard]] Asked ask_new_keeper(int image, std::string name, Ways ways, const Keep& keep);
+// Waits for the answer, and asks again if a keeper gave up.
+[[nodiscard]] SharedMount share_mount(int image, const std::string& name, Ways ways, const Keep& keep);
+
+// The mounts of a box are taken away with its last process, which waits for that, and all cores with it. Once
+// the keeper has the namespace, too, it is the one who waits. In the box's own namespace; of no harm if it
+// fails.
+void leave_namespace_to_keeper(int connection);
 
 void tell_of(const SharedMount& shared, const std::string& image);  // with -v
 

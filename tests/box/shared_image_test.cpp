@@ -129,6 +129,13 @@ class SharedImageTest : public testing::TestWithParam<const char*> {
     }
     return found;
   }
+  static int descriptors_of(pid_t process, const std::string& beginning) {
+    int found = 0;
+    std::error_code ignored;
+    for (const auto& fd : fs::directory_iterator(fmt::format("/proc/{}/fd", process), ignored))
+      found += fs::read_symlink(fd.path(), ignored).string().starts_with(beginning);
+    return found;
+  }
   // And waits until they are gone: a signal only begins it, and who comes too early finds them alive.
   void kill_keepers() const {
     for (const pid_t keeper : keepers()) ::kill(keeper, SIGKILL);
@@ -327,6 +334,30 @@ TEST_P(SharedImageTest, AKeeperThatIsAnotherUsersIsRefused) {
   ::kill(impostor, SIGKILL);
   ::waitpid(impostor, nullptr, 0);
   EXPECT_EQ(run("true").code, 0);
+}
+
+// So that whoever waits for the box does not wait until its mounts are gone.
+TEST_P(SharedImageTest, TheKeeperHasTheMountsOfAQuickBoxAsLongAsThatRuns) {
+  start();
+  const auto keeper = keepers();
+  ASSERT_EQ(keeper.size(), 1u);
+  const fs::path inside = meeting_above_ / "inside-quickly";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    keep_only({});
+    if (enter_quickly(prepare(), "/nonexistent/keeper"))
+      execute_script(": > " + inside.string() + "; exec sleep 600");
+    ::_exit(99);
+  }
+  boxes_.insert(child);
+  ASSERT_TRUE(eventually([&] { return fs::exists(inside); }));
+  const auto space = fs::read_symlink(fmt::format("/proc/{}/ns/mnt", child)).string();
+  EXPECT_TRUE(eventually([&] { return descriptors_of(keeper[0], space) == 1; }));
+  EXPECT_TRUE(eventually([&] { return descriptors_of(keeper[0], "socket:") == 1; }))
+      << "only where it listens";
+  end(child);
+  EXPECT_TRUE(eventually([&] { return descriptors_of(keeper[0], "mnt:") == 0; }));
+  EXPECT_THAT(run("cat marker").text, HasSubstr("\nfirst\n"));
 }
 
 // It may be about to leave. Whoever asked it is in namespaces of its own by then.
