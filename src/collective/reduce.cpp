@@ -89,6 +89,54 @@ struct Avx512 {
 };
 template <>
 struct Avx512<Half, detail::Sum> : Avx2<Half, detail::Sum> {};
+
+// Sums and means of f32 are what gradients are reduced by. One comparison looks for a NaN in two registers,
+// which compilers do not think of: a tenth of the time of what lies in the second cache.
+template <class Operation>
+struct PairsOfRegisters {
+  LONGSHIP_AVX512 static bool combine(void* out, const void* a, const void* b, std::size_t count) {
+    auto* const result = static_cast<float*>(out);
+    const auto* const left = static_cast<const float*>(a);
+    const auto* const right = static_cast<const float*>(b);
+    std::size_t i = 0;
+    __mmask16 not_numbers = 0;
+    for (; i + 2 * width <= count; i += 2 * width) {
+      const __m512 first = at(left + i, right + i), second = at(left + i + width, right + i + width);
+      _mm512_storeu_ps(result + i, first);
+      _mm512_storeu_ps(result + i + width, second);
+      not_numbers = _kor_mask16(not_numbers, _mm512_cmp_ps_mask(first, second, _CMP_UNORD_Q));
+    }
+    const bool found = detail::combine_each<float, Operation>(result + i, left + i, right + i, count - i);
+    return found || not_numbers != 0;
+  }
+  LONGSHIP_AVX512 static bool both(void* a, void* b, std::size_t count) {
+    auto* const left = static_cast<float*>(a);
+    auto* const right = static_cast<float*>(b);
+    std::size_t i = 0;
+    __mmask16 not_numbers = 0;
+    for (; i + 2 * width <= count; i += 2 * width) {
+      const __m512 first = at(left + i, right + i), second = at(left + i + width, right + i + width);
+      for (float* const to : {left + i, right + i}) {
+        _mm512_storeu_ps(to, first);
+        _mm512_storeu_ps(to + width, second);
+      }
+      not_numbers = _kor_mask16(not_numbers, _mm512_cmp_ps_mask(first, second, _CMP_UNORD_Q));
+    }
+    const bool found = detail::combine_both<float, Operation>(left + i, right + i, count - i);
+    return found || not_numbers != 0;
+  }
+
+ private:
+  static constexpr std::size_t width = 16;
+  LONGSHIP_AVX512 static __m512 at(const float* left, const float* right) {
+    const __m512 sum = _mm512_add_ps(_mm512_loadu_ps(left), _mm512_loadu_ps(right));
+    return std::is_same_v<Operation, detail::Mean> ? _mm512_mul_ps(sum, _mm512_set1_ps(0.5F)) : sum;
+  }
+};
+template <>
+struct Avx512<float, detail::Sum> : PairsOfRegisters<detail::Sum> {};
+template <>
+struct Avx512<float, detail::Mean> : PairsOfRegisters<detail::Mean> {};
 #endif
 
 Instructions best() {
