@@ -15,15 +15,6 @@ constexpr std::size_t least_chunk = 2 * 1024;
 constexpr std::size_t shared_evenly_up_to = 64 * 1024;
 constexpr std::size_t largest_chunk = 256 * 1024;
 
-// What is copied from another rank at once: it shall still be in the second cache when it is reduced.
-constexpr std::size_t copied_at_once = 128 * 1024;
-
-// Below this, copying through the stage takes less than the system calls of cross-memory attach. So it does
-// at any size where a rank would have to read and write the memory of several: the kernel looks up each page
-// of them. For 64 MiB of four ranks on two cores 37 ms were measured by attach, 15 by the stage.
-constexpr std::size_t attach_from = 128 * 1024;
-constexpr int most_ranks_that_attach = 2;
-
 std::size_t chunk_bytes(std::size_t total, int ranks) {
   const std::size_t share = total / static_cast<std::size_t>(ranks);
   const std::size_t chunk = share <= shared_evenly_up_to ? share : share / 2;
@@ -54,20 +45,17 @@ InPlace::InPlace(const Lane& lane, Op op, Workspace& space)
       number_(lane.own().finished.load(std::memory_order_relaxed) + 1) {}
 
 void InPlace::post() {
-  lane_.segment.introduce(lane_);
   lane_.own().taken.store(0, std::memory_order_relaxed);  // all have finished what was before
   auto& post = lane_.own().post;
   for (std::size_t i = 0; i < space_.pieces.size(); ++i) {
     const auto offset =
         lane_.segment.memory()->offset_of(space_.pieces[i].data, space_.pieces[i].count * width_);
-    post.where[i] =
-        offset ? *offset | Post::in_arena : reinterpret_cast<std::uint64_t>(space_.pieces[i].data);
+    post.where[i] = offset ? *offset | Post::in_arena : 0;
   }
 }
 
 bool InPlace::possible() {
-  const bool attaches = lane_.ranks <= most_ranks_that_attach && total_ * width_ >= attach_from;
-  reach_.emplace(lane_, space_, attaches);
+  reach_.emplace(lane_, space_);
   return reach_->complete();
 }
 
@@ -123,32 +111,14 @@ void InPlace::work_on(std::size_t chunk) {
 }
 
 void InPlace::reduce(std::size_t piece, std::size_t begin, std::size_t count) {
-  const std::size_t most = reach_->all_mapped() ? count : copied_at_once / width_;
-  for (std::size_t done = 0; done < count; done += most)
-    reduce_block(piece, begin + done, std::min(most, count - done));
-}
-
-void InPlace::reduce_block(std::size_t piece, std::size_t begin, std::size_t count) {
-  const auto ranks = static_cast<std::size_t>(lane_.ranks);
-  const std::size_t bytes = count * width_;
   space_.inputs.clear();
   space_.outputs.clear();
-  if (!reach_->all_mapped()) space_.copies.resize(ranks);
   for (int rank = 0; rank < lane_.ranks; ++rank) {
-    if (std::byte* const mapped = reach_->mapped(rank, piece)) {
-      space_.inputs.push_back(mapped + begin * width_);
-      space_.outputs.push_back(mapped + begin * width_);
-      continue;
-    }
-    auto& copy = space_.copies[static_cast<std::size_t>(rank)];
-    copy.resize(copied_at_once);
-    reach_->read(rank, piece, begin, std::span(copy).first(bytes));
-    space_.inputs.push_back(copy.data());
+    std::byte* const part = reach_->mapped(rank, piece) + begin * width_;
+    space_.inputs.push_back(part);
+    space_.outputs.push_back(part);
   }
   found_nan_ = combine_all(type_, op_, space_.inputs, space_.outputs, count) || found_nan_;
-  const std::span<const std::byte> result = {reach_->mapped(lane_.rank, piece) + begin * width_, bytes};
-  for (int rank = 0; rank < lane_.ranks; ++rank)
-    if (reach_->mapped(rank, piece) == nullptr) reach_->write(rank, piece, begin, result);
 }
 
 }  // namespace longship::collective

@@ -31,7 +31,7 @@ class InPlace {
   void post();
   [[nodiscard]] std::uint64_t post_number() const { return post_number_; }
 
-  // Once all have posted. False, on all ranks alike: they cannot reach all tensors, so it is not done.
+  // Once all have posted. False, on all ranks alike: a tensor is private, so it is not done.
   [[nodiscard]] bool possible();
   // As far as it goes now; true when all is done. A rank that holds back takes no chunks while there are any:
   // with one for each it does its own all the same.
@@ -48,7 +48,6 @@ class InPlace {
   void work_on_part_of(int rank);
   void work_on(std::size_t chunk);
   void reduce(std::size_t piece, std::size_t begin, std::size_t count);
-  void reduce_block(std::size_t piece, std::size_t begin, std::size_t count);
 
   const Lane& lane_;
   Op op_;

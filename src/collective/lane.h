@@ -20,11 +20,7 @@ struct Post {
   static constexpr std::size_t most_pieces = 512;
   static constexpr std::uint64_t in_arena = std::uint64_t{1} << 63;
 
-  std::int32_t process = 0;    // for cross-memory attach …
-  std::uint32_t attaches = 0;  // … if this rank has seen that it works with all others
-  std::uint64_t proof = 0;     // the address of `token` in that process
-  std::uint64_t token = 0;
-  std::uint64_t where[most_pieces] = {};  // an address, or `in_arena` and an offset (memory.h)
+  std::uint64_t where[most_pieces] = {};  // `in_arena` and an offset (memory.h); 0 if it is private
 };
 
 // A rank's part of a lane.
@@ -41,8 +37,6 @@ struct LaneRank {
   std::atomic<std::uint64_t> nan_in;  // the latest operation in whose part of this rank there was a NaN
   // How much of this rank's part of the tensor is taken, by whoever does it.
   alignas(cache_line) std::atomic<std::uint64_t> taken;
-  // The rank's own note: whether it can attach to all others.
-  enum class Tried : std::uint32_t { no = 0, works = 1, fails = 2 } tried;
   // A shortcut's (shortcut.cpp).
   alignas(cache_line) std::atomic<std::uint32_t> sleeping;
   std::atomic<std::uint64_t> given_up;

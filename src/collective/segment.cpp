@@ -3,7 +3,6 @@
 
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 
 #include "base/error.h"
 #include "limits.h"
-#include "reach.h"
 
 namespace longship::collective {
 
@@ -41,13 +39,6 @@ namespace {
 // At the start of the memory: 0 for nobody, else the lost rank + 1.
 std::atomic<std::int32_t>& lost_word(std::byte* base) {
   return *reinterpret_cast<std::atomic<std::int32_t>*>(base);
-}
-
-std::uint64_t random_token() {
-  std::uint64_t token = 0;
-  if (::getrandom(&token, sizeof token, 0) != sizeof token)
-    throw Error::from_errno(errno, "cannot get random bytes");
-  return token;
 }
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared between processes");
@@ -94,10 +85,8 @@ Segment::Segment(Descriptors descriptors, int rank)
   if (mapped == MAP_FAILED) throw Error::from_errno(errno, "cannot map {} bytes of shared memory", length_);
   base_ = static_cast<std::byte*>(mapped);
   memory_ = std::make_shared<Memory>(std::move(descriptors_.arenas), rank_);
-  token_ = random_token();
   all_ranks_.resize(static_cast<std::size_t>(ranks()));
   std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
-  for (int number = 0; number < Lane::count; ++number) enter(lane(number));
 }
 
 Segment::~Segment() {
@@ -106,31 +95,6 @@ Segment::~Segment() {
 
 RankState& Segment::state(int rank) const {
   return reinterpret_cast<RankState*>(base_ + Layout(ranks()).states)[rank];
-}
-
-void Segment::enter(const Lane& lane) const {
-  LaneRank& own = lane.own();
-  own.post.process = ::getpid();
-  own.post.proof = reinterpret_cast<std::uint64_t>(&token_);
-  own.post.token = token_;
-  own.posted.store(1, std::memory_order_release);
-}
-
-void Segment::introduce(const Lane& lane) const {
-  using Tried = LaneRank::Tried;
-  Tried& tried = lane.own().tried;
-  if (tried == Tried::no) {
-    // A rank that is not here yet cannot be tried: the next operation will.
-    const bool all_there = std::all_of(lane.all.begin(), lane.all.end(), [](const LaneRank& other) {
-      return other.posted.load(std::memory_order_acquire) > 0;
-    });
-    if (all_there)
-      tried = std::all_of(lane.all.begin(), lane.all.end(),
-                          [](const LaneRank& other) { return can_attach(other.post); })
-                  ? Tried::works
-                  : Tried::fails;
-  }
-  lane.own().post.attaches = may_attach_ && tried == Tried::works ? 1 : 0;
 }
 
 Ring Segment::ring(int from, int to) const {

@@ -66,14 +66,6 @@ class Segment {
   // The memory for tensors. It may outlive the segment, as tensors outlive a shutdown.
   [[nodiscard]] const std::shared_ptr<Memory>& memory() const { return memory_; }
 
-  // Whether private memory of other ranks may be reached by cross-memory attach, where the kernel lets us.
-  void let_attach(bool allowed) { may_attach_ = allowed; }
-
-  // Says in the lane's post who this rank is: before its first operation there.
-  void enter(const Lane& lane) const;
-  // Says there whether this rank has found that it can attach to all others.
-  void introduce(const Lane& lane) const;
-
   // After something was published for that rank.
   void ring_bell_if_sleeping(int rank) const;
   void ring_if_sleeping(std::span<const int> ranks) const;  // all of them but this one
@@ -90,8 +82,6 @@ class Segment {
   int rank_;
   std::shared_ptr<Memory> memory_;
   std::vector<int> all_ranks_;  // 0, 1, 2, …
-  std::atomic<bool> may_attach_ = true;
-  std::uint64_t token_ = 0;  // see Post
   std::byte* base_ = nullptr;
   std::size_t length_ = 0;
 };

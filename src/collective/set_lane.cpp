@@ -36,9 +36,7 @@ Values as_values(std::uint8_t& flag) {
 }  // namespace
 
 SetLane::SetLane(Segment& segment, std::vector<int> members, std::byte* start)
-    : segment_(segment), members_(std::move(members)), start_(start) {
-  segment_.enter(lane());
-}
+    : segment_(segment), members_(std::move(members)), start_(start) {}
 
 Lane SetLane::lane() const {
   const auto own = std::lower_bound(members_.begin(), members_.end(), segment_.rank());

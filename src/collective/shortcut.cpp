@@ -93,7 +93,7 @@ Shortcut::Outcome Shortcut::run_even(const Announcement& what, std::byte* data, 
   return lane_.anybody_found_nan(number) ? Outcome::done_with_nan : Outcome::done;
 }
 
-// By copies, as all ranks do: too small to be attached to.
+// By copies, as all ranks do: the tensor of one of them is private.
 Shortcut::Outcome Shortcut::run_staged(const Announcement& what, std::byte* data) {
   Staged staged(lane_, {{what.type, data, static_cast<std::size_t>(what.count)}}, what.op);
   wait_until([&] { return staged.advance(); });

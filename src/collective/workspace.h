@@ -14,10 +14,9 @@ struct Workspace {
   Pieces pieces;                        // this rank's tensors
   const std::uint64_t* told = nullptr;  // where each rank has its one tensor, if not to be read in the Posts
   std::vector<std::byte*> mapped;       // the tensors of all, as Reach tells them
-  // A chunk of each rank: what is read, what is written, and what had to be copied because it is not mapped.
+  // A chunk of each rank: what is read, and what is written.
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
-  std::vector<std::vector<std::byte>> copies;
 };
 
 }  // namespace longship::collective

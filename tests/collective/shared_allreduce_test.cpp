@@ -15,10 +15,10 @@
 namespace longship::collective {
 namespace {
 
-enum class Where { shared, by_attach, staged, mixed };
+enum class Where { shared, private_, mixed };
 
 std::string where_name(const testing::TestParamInfo<Where>& info) {
-  const char* const names[] = {"InSharedMemory", "PrivateByAttach", "PrivateStaged", "Mixed"};
+  const char* const names[] = {"InSharedMemory", "Private", "Mixed"};
   return names[static_cast<int>(info.param)];
 }
 
@@ -65,7 +65,6 @@ class SharedAllreduceTest : public testing::TestWithParam<Where> {
   static void on_ranks(int size, const std::function<void(StreamTransport&, Segment&, Tensors&)>& work) {
     on_every_rank(Spread::one_node, size, [&](StreamTransport& transport) {
       Segment& segment = *transport.common_segment();
-      segment.let_attach(GetParam() != Where::staged);
       Tensors tensors(segment, GetParam());
       work(transport, segment, tensors);
     });
@@ -169,9 +168,7 @@ TEST_P(SharedAllreduceTest, ARankThatHoldsBackReducesNothing) {
           ASSERT_NE(tensor[i + 1], tensor[i + 1]);
         }
         EXPECT_TRUE(!holds_back || lane.own().nan_in.load() == 0);
-        const bool is_in_place = GetParam() == Where::shared ||
-                                 (GetParam() != Where::staged && size == 2);  // others go by the stage
-        EXPECT_EQ(restraint.is_left_to_others, holds_back && is_in_place);
+        EXPECT_EQ(restraint.is_left_to_others, holds_back && GetParam() == Where::shared);
       }
     });
 }
@@ -224,8 +221,7 @@ TEST(SharedMemoryTest, WhatComesAndGoesIsFoundWhereItIsNow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, SharedAllreduceTest,
-                         testing::Values(Where::shared, Where::by_attach, Where::staged, Where::mixed),
-                         where_name);
+                         testing::Values(Where::shared, Where::private_, Where::mixed), where_name);
 
 // ---- The shortcut's meetings ----
 
