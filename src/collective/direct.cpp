@@ -2,6 +2,7 @@
 #include "direct.h"
 
 #include "schedules.h"
+#include "segment.h"
 
 namespace longship::collective {
 namespace {
@@ -37,7 +38,7 @@ std::optional<std::uint64_t> Direct::place() const {
 }
 
 void Direct::tell_posted() {
-  if (in_place_) lane_.wake_others();
+  if (in_place_) lane_.segment.ring_if_sleeping(lane_.node_ranks);
 }
 
 bool Direct::all_posted() {

@@ -52,16 +52,17 @@ Lane Lane::at(std::byte* start, Segment& segment, int number, int rank, std::spa
           node_ranks};
 }
 
+// One of two sees the other: who publishes the sleeper, or who is about to sleep the news. For that a store
+// that is ordered with all others takes a third of the time of a fence after it.
 void Lane::publish(Counter counter, std::uint64_t value) const {
-  (own().*counter).store(value, std::memory_order_release);
-  wake_others();
-}
-
-void Lane::wake_others() const {
-  if (number == engine)
+  auto& published = own().*counter;
+  if (number == engine) {
+    published.store(value, std::memory_order_release);
     segment.ring_if_sleeping(node_ranks);
-  else
+  } else {
+    published.store(value, std::memory_order_seq_cst);
     wake_sleepers();
+  }
 }
 
 bool Lane::all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted) const {
@@ -95,10 +96,9 @@ void Lane::stay_awake() const {
 }
 
 void Lane::wake_sleepers() const {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int other = 0; other < ranks; ++other) {
     auto& sleeping = of(other).sleeping;
-    if (other == rank || sleeping.load(std::memory_order_relaxed) == 0) continue;
+    if (other == rank || sleeping.load(std::memory_order_seq_cst) == 0) continue;
     sleeping.store(0, std::memory_order_relaxed);
     futex(sleeping, FUTEX_WAKE, 1, nullptr);
   }

@@ -93,7 +93,6 @@ struct Lane {
   using Counter = std::atomic<std::uint64_t> LaneRank::*;
   // Stores it for the others, and wakes those that sleep.
   void publish(Counter counter, std::uint64_t value) const;
-  void wake_others() const;
   // The least of a counter over all other ranks is looked up only when the last known one does not suffice.
   [[nodiscard]] bool all_have(Counter counter, std::uint64_t& known, std::uint64_t wanted) const;
 
@@ -104,6 +103,8 @@ struct Lane {
   void announce_sleep() const;  // then look once more
   void sleep() const;
   void stay_awake() const;
+
+ private:
   void wake_sleepers() const;
 };
 
