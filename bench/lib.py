@@ -138,6 +138,11 @@ class Bench:
 
     def interleave_all(self, runs, rounds=None):
         """The same for runs that return a dictionary: the median of each of its values."""
+        return {name: {key: statistics.median(each[key] for each in measured) for key in measured[0]}
+                for name, measured in self.interleave_rounds(runs, rounds).items()}
+
+    def interleave_rounds(self, runs, rounds=None):
+        """What each returned in each round."""
         results = {name: [] for name in runs}
         rounds = rounds or self.options.rounds
         for round_number in range(rounds + 1):
@@ -146,8 +151,7 @@ class Bench:
                 result = run()
                 if round_number > 0:
                     results[name].append(result)
-        return {name: {key: statistics.median(each[key] for each in measured) for key in measured[0]}
-                for name, measured in results.items()}
+        return results
 
     def figure(self, name, ours, peer, unit, at_most=None, at_least=None):
         """One line of the table. The goal is a bound on ours / peer; without one the line only informs."""
