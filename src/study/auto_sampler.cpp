@@ -6,10 +6,11 @@
 namespace longship::study {
 namespace {
 
-// The process sees a whole that is smooth; TPE's forecast also dimensions that matter each by itself, and
-// what is small beside terrible losses. Each learns from what the other finds, so that both together come as
-// near as the better one alone, and nearer where neither is right.
-constexpr TrialNumber every_for_tpe = 2;
+// The process sees most; TPE's forecast what is small beside terrible losses, and its densities where nothing
+// is smooth. Each learns from what the other finds, so that both together come as near as the better one
+// alone, and nearer where neither is right. No multiple of the turns of either, so that each has all of its
+// own.
+constexpr TrialNumber every_for_tpe = 4;
 
 constexpr std::size_t gp_trials = 300, gp_parameters = 25, tpe_trials_of_several = 500;
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "basins.h"
 #include "descent.h"
 #include "improvement.h"
 #include "simple_samplers.h"
@@ -16,6 +17,7 @@ namespace {
 
 using Place = std::vector<double>;  // a position on each axis; of a category the choice
 
+constexpr TrialNumber every_elsewhere = 3;   // trial goes down in another basin than that of the best
 constexpr std::size_t most_enumerated = 24;  // steps that are tried one by one; finer ones are rounded
 
 double coordinate(const Axis& axis, double value) {
@@ -81,12 +83,12 @@ struct GpSampler::Axes {
 
 namespace {
 
-// The search for the place with the largest expected improvement.
+// The search for the place with the largest expected improvement, in a box.
 template <class Axes>
 class Search {
  public:
-  Search(const Axes& axes, const GaussianProcess& process, double best)
-      : axes_(axes), process_(process), best_(best) {}
+  Search(const Axes& axes, const GaussianProcess& process, double best, Box box)
+      : axes_(axes), process_(process), best_(best), box_(std::move(box)) {}
 
   [[nodiscard]] std::vector<std::pair<double, Place>> ranked(const std::vector<Place>& places) const {
     std::vector<double> flat;
@@ -120,11 +122,9 @@ class Search {
   }
 
   double slide(Place& place) const {
-    Box box;
-    for (std::size_t i = 0; i < place.size(); ++i) {
-      box.low.push_back(axes_.is_enumerated(i) ? place[i] : 0);
-      box.high.push_back(axes_.is_enumerated(i) ? place[i] : 1);
-    }
+    Box box = box_;
+    for (std::size_t i = 0; i < place.size(); ++i)
+      if (axes_.is_enumerated(i)) box.low[i] = box.high[i] = place[i];
     const auto downhill = [this](std::span<const double> at, std::span<double> gradient) {
       const auto prediction = process_.predict(at, true);
       const auto gain = log_expected_improvement(best_, prediction.mean, prediction.deviation);
@@ -143,6 +143,7 @@ class Search {
       const double before = place[i];
       double chosen = before;
       for (const double other : axes_.positions(i)) {
+        if (other < box_.low[i] || other > box_.high[i]) continue;
         place[i] = other;
         if (const double there = other == before ? value : height(place); there < value) {
           value = there;
@@ -158,12 +159,31 @@ class Search {
   const Axes& axes_;
   const GaussianProcess& process_;
   double best_;
+  Box box_;
 };
 
 bool is_among(const std::vector<double>& flat, const Place& place) {
   for (std::size_t at = 0; at < flat.size(); at += place.size())
     if (std::equal(place.begin(), place.end(), flat.begin() + static_cast<std::ptrdiff_t>(at))) return true;
   return false;
+}
+
+// The highest place that has not been tried, after climbing from the most promising ones.
+template <class Axes>
+std::optional<Place> summit(const Search<Axes>& search, const std::vector<Place>& places,
+                            const std::vector<double>& tried) {
+  const auto ranked = search.ranked(places);
+  std::vector<std::pair<double, Place>> climbed;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) {
+    auto place = ranked[i].second;
+    const double height = search.climb(place);
+    climbed.emplace_back(height, std::move(place));
+  }
+  std::sort(climbed.begin(), climbed.end());
+  climbed.insert(climbed.end(), ranked.begin(), ranked.end());
+  for (auto& [_, place] : climbed)
+    if (!is_among(tried, place)) return std::move(place);
+  return {};
 }
 
 }  // namespace
@@ -189,8 +209,11 @@ Plan GpSampler::plan(const History& history, TrialNumber number, std::span<const
   // The likeliest lengths come from what is known, most of it far from the best: a parameter that matters
   // only there seems not to matter at all, and would stay where it is. So every other trial doubts.
   const bool doubts = number % 2 == 1;
-  const auto place = doubts ? best_place(axes, process_->wary(1), known, number)
-                            : best_place(axes, *process_, known, number);
+  const auto wary = doubts ? std::optional(process_->wary(1)) : std::nullopt;
+  const auto& process = wary ? *wary : *process_;
+  std::optional<Place> elsewhere;
+  if (number % every_elsewhere == 1) elsewhere = place_elsewhere(axes, process, known, number);
+  const auto place = elsewhere ? *elsewhere : best_place(axes, process, known, number);
   Plan plan;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& axis = axes.axes[i];
@@ -285,19 +308,33 @@ std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProces
         places.back().push_back(axes.settled(k, std::clamp(from + reach * random.normal(), 0.0, 1.0)));
     }
   }
-  const Search search(axes, process, known.targets[best]);
-  auto ranked = search.ranked(places);
-  std::vector<std::pair<double, Place>> climbed;
-  for (std::size_t i = 0; i < 4; ++i) {
-    auto place = ranked[i].second;
-    const double height = search.climb(place);
-    climbed.emplace_back(height, std::move(place));
-  }
-  std::sort(climbed.begin(), climbed.end());
-  climbed.insert(climbed.end(), ranked.begin(), ranked.end());
-  for (const auto& [_, place] : climbed)
-    if (!is_among(known.points, place)) return place;
+  const Search search(axes, process, known.targets[best], {Place(d, 0), Place(d, 1)});
+  if (auto place = summit(search, places, known.points)) return *place;
   return places[random.below(places.size())];  // all has been tried
+}
+
+// Where another basin than that of the best goes deeper: improving on its own best, in its reach. Trials that
+// run are known by what is believed of them.
+std::optional<Place> GpSampler::place_elsewhere(const Axes& axes, const GaussianProcess& process,
+                                                const Known& known, TrialNumber number) const {
+  const Landscape land{axes.axes, known.points, known.targets};
+  const auto basin = basin_to_refine(land);
+  if (!basin) return {};
+  Random random({seed_, number, 0x6261});
+  const auto d = axes.size();
+  const auto flat = places_in(land, *basin, 192, random);
+  std::vector<Place> places;
+  for (auto from = flat.begin(); from != flat.end(); from += static_cast<std::ptrdiff_t>(d))
+    places.emplace_back(from, from + static_cast<std::ptrdiff_t>(d));
+  Box box;
+  for (std::size_t i = 0; i < d; ++i) {
+    const double middle = land.place(basin->deepest)[i];
+    const double reach = axes.axes[i].is_category() ? 0 : basin->reach;
+    box.low.push_back(axes.axes[i].is_category() ? middle : std::max(0.0, middle - reach));
+    box.high.push_back(axes.axes[i].is_category() ? middle : std::min(1.0, middle + reach));
+  }
+  const Search search(axes, process, known.targets[basin->deepest], std::move(box));
+  return summit(search, places, known.points);
 }
 
 }  // namespace longship::study

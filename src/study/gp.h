@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bayesian optimisation: a Gaussian process of what is known, and the place where the expected improvement is
-// largest. For expensive objectives: hundreds of trials, some twenty parameters.
+// largest; every third trial goes down where else it goes down (basins.h). For expensive objectives: hundreds
+// of trials, some twenty parameters.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,10 @@ class GpSampler : public Sampler {
   void learn(const History& history, const Space& space, Known& known);
   [[nodiscard]] std::vector<double> best_place(const Axes& axes, const GaussianProcess& process,
                                                const Known& known, TrialNumber number) const;
+  [[nodiscard]] std::optional<std::vector<double>> place_elsewhere(const Axes& axes,
+                                                                   const GaussianProcess& process,
+                                                                   const Known& known,
+                                                                   TrialNumber number) const;
 
   std::uint64_t seed_;
   GpSettings settings_;
