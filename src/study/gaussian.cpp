@@ -217,6 +217,11 @@ std::vector<double> GaussianProcess::logs() const {
   return {logs.begin(), logs.end()};
 }
 
+std::vector<double> GaussianProcess::weights() const {
+  const auto& weights = state_->shape.weights;
+  return {weights.data(), weights.data() + weights.size()};
+}
+
 double GaussianProcess::log_posterior(std::span<const double> logs, std::span<double> gradient) const {
   return state_->log_posterior(logs, gradient);
 }

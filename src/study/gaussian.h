@@ -41,6 +41,7 @@ class GaussianProcess {
   // dimensions by themselves are, and of the noise; and its gradient: for tests.
   [[nodiscard]] double log_posterior(std::span<const double> logs, std::span<double> gradient) const;
   [[nodiscard]] std::vector<double> logs() const;
+  [[nodiscard]] std::vector<double> weights() const;  // of each dimension: length^-2
 
  private:
   struct State;

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "basins.h"
 #include "descent.h"
 #include "improvement.h"
 #include "simple_samplers.h"
@@ -17,11 +16,22 @@ namespace {
 
 using Place = std::vector<double>;  // a position on each axis; of a category the choice
 
-constexpr TrialNumber every_elsewhere = 3;   // trial goes down in another basin than that of the best
+constexpr TrialNumber every_to_the_end = 4;  // trial may go on in a basin that is exhausted
+constexpr std::size_t least_left = 5;        // trials outside, to learn from
 constexpr std::size_t most_enumerated = 24;  // steps that are tried one by one; finer ones are rounded
 
 double coordinate(const Axis& axis, double value) {
   return axis.is_category() ? value : axis.position(value);
+}
+
+// Mean 0 and deviation 1.
+void standardise(std::vector<double>& targets) {
+  const auto count = static_cast<double>(targets.size());
+  const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) / count;
+  double squares = 0;
+  for (const double target : targets) squares += (target - mean) * (target - mean);
+  const double deviation = std::sqrt(squares / count);
+  for (auto& target : targets) target = deviation > 0 ? (target - mean) / deviation : 0;
 }
 
 // If a few losses are terrible, all are drawn together by their logarithm: those must not hide the
@@ -42,12 +52,7 @@ std::vector<double> as_targets(std::vector<double> losses, std::vector<double> f
   const double middle = std::min(*half, worst) - best;
   if (middle > 0 && worst - best > 10 * middle)
     for (auto& loss : losses) loss = std::log1p((loss - best) / middle);
-  const auto count = static_cast<double>(losses.size());
-  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
-  double squares = 0;
-  for (const double loss : losses) squares += (loss - mean) * (loss - mean);
-  const double deviation = std::sqrt(squares / count);
-  for (auto& loss : losses) loss = deviation > 0 ? (loss - mean) / deviation : 0;
+  standardise(losses);
   return losses;
 }
 
@@ -71,6 +76,11 @@ struct GpSampler::Axes {
     }
     return all;
   }
+  [[nodiscard]] std::vector<bool> choices() const {
+    std::vector<bool> all;
+    for (const auto& axis : axes) all.push_back(axis.is_category());
+    return all;
+  }
   // To the nearest that the parameter has.
   [[nodiscard]] double settled(std::size_t i, double position) const {
     if (axes[i].is_category()) return position;
@@ -83,12 +93,12 @@ struct GpSampler::Axes {
 
 namespace {
 
-// The search for the place with the largest expected improvement, in a box.
+// The search for the place with the largest expected improvement.
 template <class Axes>
 class Search {
  public:
-  Search(const Axes& axes, const GaussianProcess& process, double best, Box box)
-      : axes_(axes), process_(process), best_(best), box_(std::move(box)) {}
+  Search(const Axes& axes, const GaussianProcess& process, double best)
+      : axes_(axes), process_(process), best_(best) {}
 
   [[nodiscard]] std::vector<std::pair<double, Place>> ranked(const std::vector<Place>& places) const {
     std::vector<double> flat;
@@ -122,9 +132,11 @@ class Search {
   }
 
   double slide(Place& place) const {
-    Box box = box_;
-    for (std::size_t i = 0; i < place.size(); ++i)
-      if (axes_.is_enumerated(i)) box.low[i] = box.high[i] = place[i];
+    Box box;
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      box.low.push_back(axes_.is_enumerated(i) ? place[i] : 0);
+      box.high.push_back(axes_.is_enumerated(i) ? place[i] : 1);
+    }
     const auto downhill = [this](std::span<const double> at, std::span<double> gradient) {
       const auto prediction = process_.predict(at, true);
       const auto gain = log_expected_improvement(best_, prediction.mean, prediction.deviation);
@@ -143,7 +155,6 @@ class Search {
       const double before = place[i];
       double chosen = before;
       for (const double other : axes_.positions(i)) {
-        if (other < box_.low[i] || other > box_.high[i]) continue;
         place[i] = other;
         if (const double there = other == before ? value : height(place); there < value) {
           value = there;
@@ -159,31 +170,12 @@ class Search {
   const Axes& axes_;
   const GaussianProcess& process_;
   double best_;
-  Box box_;
 };
 
 bool is_among(const std::vector<double>& flat, const Place& place) {
   for (std::size_t at = 0; at < flat.size(); at += place.size())
     if (std::equal(place.begin(), place.end(), flat.begin() + static_cast<std::ptrdiff_t>(at))) return true;
   return false;
-}
-
-// The highest place that has not been tried, after climbing from the most promising ones.
-template <class Axes>
-std::optional<Place> summit(const Search<Axes>& search, const std::vector<Place>& places,
-                            const std::vector<double>& tried) {
-  const auto ranked = search.ranked(places);
-  std::vector<std::pair<double, Place>> climbed;
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) {
-    auto place = ranked[i].second;
-    const double height = search.climb(place);
-    climbed.emplace_back(height, std::move(place));
-  }
-  std::sort(climbed.begin(), climbed.end());
-  climbed.insert(climbed.end(), ranked.begin(), ranked.end());
-  for (auto& [_, place] : climbed)
-    if (!is_among(tried, place)) return std::move(place);
-  return {};
 }
 
 }  // namespace
@@ -205,15 +197,14 @@ Plan GpSampler::plan(const History& history, TrialNumber number, std::span<const
   for (const auto id : all) axes.axes.push_back(history.parameter(id).axis);
   auto known = gather(history, all, number);
   if (known.targets.empty()) return {};
-  learn(history, all, known);
-  // The likeliest lengths come from what is known, most of it far from the best: a parameter that matters
-  // only there seems not to matter at all, and would stay where it is. So every other trial doubts.
-  const bool doubts = number % 2 == 1;
-  const auto wary = doubts ? std::optional(process_->wary(1)) : std::nullopt;
-  const auto& process = wary ? *wary : *process_;
-  std::optional<Place> elsewhere;
-  if (number % every_elsewhere == 1) elsewhere = place_elsewhere(axes, process, known, number);
-  const auto place = elsewhere ? *elsewhere : best_place(axes, process, known, number);
+  begin(axes, all);
+  learn(known);
+  auto place = best_place(axes, *whole_.process, known, number, nullptr);
+  if (number % every_to_the_end != 0) {
+    const Exhausted exhausted({whole_.process->weights(), axes.choices()}, known.points, known.targets);
+    if (exhausted.contains(place) && exhausted.left().size() >= least_left)
+      place = place_beyond(axes, known, exhausted, number);
+  }
   Plan plan;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& axis = axes.axes[i];
@@ -261,31 +252,59 @@ GpSampler::Known GpSampler::gather(const History& history, const Space& space, T
   return known;
 }
 
-// The lengths change little from one trial to the next: with many points they are looked for now and then
-// only. What is still running is believed to end as foreseen, so that the next trial goes elsewhere.
-void GpSampler::learn(const History& history, const Space& space, Known& known) {
-  if (!process_ || space_ != space) {
-    std::vector<bool> choices;
-    for (const auto id : space) choices.push_back(history.parameter(id).axis.is_category());
-    process_.emplace(std::move(choices));
-    space_ = space;
-    next_fit_ = 0;
+void GpSampler::begin(const Axes& axes, const Space& space) {
+  if (whole_.process && space_ == space) return;
+  space_ = space;
+  for (auto* learner : {&whole_, &beyond_}) {
+    learner->process.emplace(axes.choices());
+    learner->known = learner->next_fit = 0;
   }
-  const auto count = known.targets.size();
-  process_->know(known.points, known.targets);
-  if (count >= next_fit_) {
-    process_->fit(next_fit_ == 0 ? 60 : 20, settings_.noiseless);
-    next_fit_ = count + 1 + (count > 60 ? count / 20 : 0);
-  }
-  if (known.running.empty()) return;
-  const auto believed = process_->predict_all(known.running);
-  known.points.insert(known.points.end(), known.running.begin(), known.running.end());
-  for (const auto& prediction : believed) known.targets.push_back(prediction.mean);
-  process_->know(known.points, known.targets);
 }
 
-std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProcess& process,
-                                          const Known& known, TrialNumber number) const {
+// With many points the lengths are looked for now and then only; at once where points were taken away.
+void GpSampler::Learner::learn(std::span<const double> points, std::span<const double> targets,
+                               bool noiseless) {
+  const auto count = targets.size();
+  if (count < known) next_fit = 0;
+  known = count;
+  process->know(points, targets);
+  if (count < next_fit) return;
+  process->fit(next_fit == 0 ? 60 : 20, noiseless);
+  next_fit = count + 1 + (count > 60 ? count / 20 : 0);
+}
+
+// What is still running is believed to end as foreseen, so that the next trial goes elsewhere.
+void GpSampler::learn(Known& known) {
+  whole_.learn(known.points, known.targets, settings_.noiseless);
+  if (known.running.empty()) return;
+  const auto believed = whole_.process->predict_all(known.running);
+  known.points.insert(known.points.end(), known.running.begin(), known.running.end());
+  for (const auto& prediction : believed) known.targets.push_back(prediction.mean);
+  whole_.process->know(known.points, known.targets);
+}
+
+// As if there were nothing but what lies outside, with lengths of its own.
+std::vector<double> GpSampler::place_beyond(const Axes& axes, const Known& known, const Exhausted& exhausted,
+                                            TrialNumber number) {
+  Known left;
+  for (const auto index : exhausted.left()) {
+    const auto from = known.points.begin() + static_cast<std::ptrdiff_t>(index * axes.size());
+    left.points.insert(left.points.end(), from, from + static_cast<std::ptrdiff_t>(axes.size()));
+    left.targets.push_back(known.targets[index]);
+  }
+  standardise(left.targets);
+  beyond_.learn(left.points, left.targets, settings_.noiseless);
+  return best_place(axes, *beyond_.process, left, number, &exhausted);
+}
+
+std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProcess& likeliest,
+                                          const Known& known, TrialNumber number,
+                                          const Exhausted* closed) const {
+  // The likeliest lengths come from what is known, most of it far from the best: a parameter that matters
+  // only there seems not to matter at all, and would stay where it is. So every other trial doubts.
+  const bool doubts = number % 2 == 1;
+  const auto wary = doubts ? std::optional(likeliest.wary(1)) : std::nullopt;
+  const GaussianProcess& process = wary ? *wary : likeliest;
   const auto d = axes.size();
   const auto best = static_cast<std::size_t>(std::min_element(known.targets.begin(), known.targets.end()) -
                                              known.targets.begin());
@@ -308,33 +327,22 @@ std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProces
         places.back().push_back(axes.settled(k, std::clamp(from + reach * random.normal(), 0.0, 1.0)));
     }
   }
-  const Search search(axes, process, known.targets[best], {Place(d, 0), Place(d, 1)});
-  if (auto place = summit(search, places, known.points)) return *place;
-  return places[random.below(places.size())];  // all has been tried
-}
-
-// Where another basin than that of the best goes deeper: improving on its own best, in its reach. Trials that
-// run are known by what is believed of them.
-std::optional<Place> GpSampler::place_elsewhere(const Axes& axes, const GaussianProcess& process,
-                                                const Known& known, TrialNumber number) const {
-  const Landscape land{axes.axes, known.points, known.targets};
-  const auto basin = basin_to_refine(land);
-  if (!basin) return {};
-  Random random({seed_, number, 0x6261});
-  const auto d = axes.size();
-  const auto flat = places_in(land, *basin, 192, random);
-  std::vector<Place> places;
-  for (auto from = flat.begin(); from != flat.end(); from += static_cast<std::ptrdiff_t>(d))
-    places.emplace_back(from, from + static_cast<std::ptrdiff_t>(d));
-  Box box;
-  for (std::size_t i = 0; i < d; ++i) {
-    const double middle = land.place(basin->deepest)[i];
-    const double reach = axes.axes[i].is_category() ? 0 : basin->reach;
-    box.low.push_back(axes.axes[i].is_category() ? middle : std::max(0.0, middle - reach));
-    box.high.push_back(axes.axes[i].is_category() ? middle : std::min(1.0, middle + reach));
+  const auto is_closed = [&](const Place& place) { return closed != nullptr && closed->contains(place); };
+  auto open = places;
+  std::erase_if(open, is_closed);
+  const Search search(axes, process, known.targets[best]);
+  const auto ranked = search.ranked(open);
+  std::vector<std::pair<double, Place>> climbed;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) {
+    auto place = ranked[i].second;
+    const double height = search.climb(place);
+    climbed.emplace_back(height, std::move(place));
   }
-  const Search search(axes, process, known.targets[basin->deepest], std::move(box));
-  return summit(search, places, known.points);
+  std::sort(climbed.begin(), climbed.end());
+  climbed.insert(climbed.end(), ranked.begin(), ranked.end());
+  for (const auto& [_, place] : climbed)
+    if (!is_among(known.points, place) && !is_closed(place)) return place;
+  return places[random.below(places.size())];  // all has been tried
 }
 
 }  // namespace longship::study
