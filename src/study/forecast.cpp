@@ -166,11 +166,12 @@ std::vector<double> log_improvements(const std::vector<Axis>& axes, const Known&
   }
   const Vector means = like.transpose() * process.weights;
   process.factor.matrixL().solveInPlace(like);
+  const double mark = known.rival ? losses[static_cast<Index>(*known.rival)] : losses.minCoeff();
   std::vector<double> improvements;
   for (Index i = 0; i < asked.rows(); ++i) {
     const double unknown = std::max(1e-8, 1 - like.col(i).squaredNorm());
     improvements.push_back(
-        log_expected_improvement(losses.minCoeff(), means[i], std::sqrt(unknown * process.variance)).log);
+        log_expected_improvement(mark, means[i], std::sqrt(unknown * process.variance)).log);
   }
   return improvements;
 }

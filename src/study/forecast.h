@@ -7,6 +7,8 @@
 //
 // It keeps nothing from one question to the next. Eigen stays in the .cpp.
 #pragma once
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,12 +17,14 @@
 namespace longship::study {
 
 struct Known {
-  std::vector<double> points;  // values, one for each axis; one point behind the other
-  std::vector<double> losses;  // of each point
+  std::vector<double> points;        // values, one for each axis; one point behind the other
+  std::vector<double> losses;        // of each point
+  std::optional<std::size_t> rival;  // index of the one to improve on, if it is not the best
 };
 
-// log of the expected improvement on the least loss, in deviations; of each place. Nothing if there is
-// nothing to be learnt: fewer than three points, half of the losses the least, or some of them infinite.
+// log of the expected improvement on the least loss, or on that of the rival, in deviations; of each place.
+// Nothing if there is nothing to be learnt: fewer than three points, half of the losses the least, or some of
+// them infinite.
 [[nodiscard]] std::vector<double> log_improvements(const std::vector<Axis>& axes, const Known& known,
                                                    std::span<const double> places);
 

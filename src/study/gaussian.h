@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Gaussian process: what a function may be between the points where it is known. Matérn's kernel with 5/2,
-// one length for each dimension, all of them fitted by the gradient of the posterior; choices are alike or
-// not. The prior takes lengths for about as long as the space is wide, and rules out few.
+// one length for each dimension, for what all dimensions do together; and the sum of one for each dimension,
+// over shorter lengths, for what each does by itself (Duvenaud et al. 2011): a function that is such a sum
+// has many minima, of which no trial is near the best in all dimensions. All is fitted by the gradient of the
+// posterior; choices are alike or not. The prior takes lengths for about as long as the space is wide, and
+// rules out few.
 //
 // Eigen stays in the .cpp.
 #pragma once
@@ -34,9 +37,11 @@ class GaussianProcess {
   [[nodiscard]] Prediction predict(std::span<const double> point, bool slopes) const;
   // The same for many, without slopes: quicker.
   [[nodiscard]] std::vector<Prediction> predict_all(std::span<const double> points) const;
-  // log of the posterior density of log lengths^-2, log scale, log noise, and its gradient: for tests.
+  // log of the posterior density of the logarithms of lengths^-2, of both variances, of how much sharper the
+  // dimensions by themselves are, and of the noise; and its gradient: for tests.
   [[nodiscard]] double log_posterior(std::span<const double> logs, std::span<double> gradient) const;
   [[nodiscard]] std::vector<double> logs() const;
+  [[nodiscard]] std::vector<double> weights() const;  // of each dimension: length^-2
 
  private:
   struct State;

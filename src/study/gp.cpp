@@ -16,10 +16,22 @@ namespace {
 
 using Place = std::vector<double>;  // a position on each axis; of a category the choice
 
+constexpr TrialNumber every_to_the_end = 4;  // trial may go on in a basin that is exhausted
+constexpr std::size_t least_left = 5;        // trials outside, to learn from
 constexpr std::size_t most_enumerated = 24;  // steps that are tried one by one; finer ones are rounded
 
 double coordinate(const Axis& axis, double value) {
   return axis.is_category() ? value : axis.position(value);
+}
+
+// Mean 0 and deviation 1.
+void standardise(std::vector<double>& targets) {
+  const auto count = static_cast<double>(targets.size());
+  const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) / count;
+  double squares = 0;
+  for (const double target : targets) squares += (target - mean) * (target - mean);
+  const double deviation = std::sqrt(squares / count);
+  for (auto& target : targets) target = deviation > 0 ? (target - mean) / deviation : 0;
 }
 
 // If a few losses are terrible, all are drawn together by their logarithm: those must not hide the
@@ -40,12 +52,7 @@ std::vector<double> as_targets(std::vector<double> losses, std::vector<double> f
   const double middle = std::min(*half, worst) - best;
   if (middle > 0 && worst - best > 10 * middle)
     for (auto& loss : losses) loss = std::log1p((loss - best) / middle);
-  const auto count = static_cast<double>(losses.size());
-  const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
-  double squares = 0;
-  for (const double loss : losses) squares += (loss - mean) * (loss - mean);
-  const double deviation = std::sqrt(squares / count);
-  for (auto& loss : losses) loss = deviation > 0 ? (loss - mean) / deviation : 0;
+  standardise(losses);
   return losses;
 }
 
@@ -67,6 +74,11 @@ struct GpSampler::Axes {
       const double position = coordinate(axes[i], value);
       if (all.empty() || all.back() != position) all.push_back(position);
     }
+    return all;
+  }
+  [[nodiscard]] std::vector<bool> choices() const {
+    std::vector<bool> all;
+    for (const auto& axis : axes) all.push_back(axis.is_category());
     return all;
   }
   // To the nearest that the parameter has.
@@ -185,12 +197,14 @@ Plan GpSampler::plan(const History& history, TrialNumber number, std::span<const
   for (const auto id : all) axes.axes.push_back(history.parameter(id).axis);
   auto known = gather(history, all, number);
   if (known.targets.empty()) return {};
-  learn(history, all, known);
-  // The likeliest lengths come from what is known, most of it far from the best: a parameter that matters
-  // only there seems not to matter at all, and would stay where it is. So every other trial doubts.
-  const bool doubts = number % 2 == 1;
-  const auto place = doubts ? best_place(axes, process_->wary(1), known, number)
-                            : best_place(axes, *process_, known, number);
+  begin(axes, all);
+  learn(known);
+  auto place = best_place(axes, *whole_.process, known, number, nullptr);
+  if (number % every_to_the_end != 0) {
+    const Exhausted exhausted({whole_.process->weights(), axes.choices()}, known.points, known.targets);
+    if (exhausted.contains(place) && exhausted.left().size() >= least_left)
+      place = place_beyond(axes, known, exhausted, number);
+  }
   Plan plan;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& axis = axes.axes[i];
@@ -238,31 +252,59 @@ GpSampler::Known GpSampler::gather(const History& history, const Space& space, T
   return known;
 }
 
-// The lengths change little from one trial to the next: with many points they are looked for now and then
-// only. What is still running is believed to end as foreseen, so that the next trial goes elsewhere.
-void GpSampler::learn(const History& history, const Space& space, Known& known) {
-  if (!process_ || space_ != space) {
-    std::vector<bool> choices;
-    for (const auto id : space) choices.push_back(history.parameter(id).axis.is_category());
-    process_.emplace(std::move(choices));
-    space_ = space;
-    next_fit_ = 0;
+void GpSampler::begin(const Axes& axes, const Space& space) {
+  if (whole_.process && space_ == space) return;
+  space_ = space;
+  for (auto* learner : {&whole_, &beyond_}) {
+    learner->process.emplace(axes.choices());
+    learner->known = learner->next_fit = 0;
   }
-  const auto count = known.targets.size();
-  process_->know(known.points, known.targets);
-  if (count >= next_fit_) {
-    process_->fit(next_fit_ == 0 ? 60 : 20, settings_.noiseless);
-    next_fit_ = count + 1 + (count > 60 ? count / 20 : 0);
-  }
-  if (known.running.empty()) return;
-  const auto believed = process_->predict_all(known.running);
-  known.points.insert(known.points.end(), known.running.begin(), known.running.end());
-  for (const auto& prediction : believed) known.targets.push_back(prediction.mean);
-  process_->know(known.points, known.targets);
 }
 
-std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProcess& process,
-                                          const Known& known, TrialNumber number) const {
+// With many points the lengths are looked for now and then only; at once where points were taken away.
+void GpSampler::Learner::learn(std::span<const double> points, std::span<const double> targets,
+                               bool noiseless) {
+  const auto count = targets.size();
+  if (count < known) next_fit = 0;
+  known = count;
+  process->know(points, targets);
+  if (count < next_fit) return;
+  process->fit(next_fit == 0 ? 60 : 20, noiseless);
+  next_fit = count + 1 + (count > 60 ? count / 20 : 0);
+}
+
+// What is still running is believed to end as foreseen, so that the next trial goes elsewhere.
+void GpSampler::learn(Known& known) {
+  whole_.learn(known.points, known.targets, settings_.noiseless);
+  if (known.running.empty()) return;
+  const auto believed = whole_.process->predict_all(known.running);
+  known.points.insert(known.points.end(), known.running.begin(), known.running.end());
+  for (const auto& prediction : believed) known.targets.push_back(prediction.mean);
+  whole_.process->know(known.points, known.targets);
+}
+
+// As if there were nothing but what lies outside, with lengths of its own.
+std::vector<double> GpSampler::place_beyond(const Axes& axes, const Known& known, const Exhausted& exhausted,
+                                            TrialNumber number) {
+  Known left;
+  for (const auto index : exhausted.left()) {
+    const auto from = known.points.begin() + static_cast<std::ptrdiff_t>(index * axes.size());
+    left.points.insert(left.points.end(), from, from + static_cast<std::ptrdiff_t>(axes.size()));
+    left.targets.push_back(known.targets[index]);
+  }
+  standardise(left.targets);
+  beyond_.learn(left.points, left.targets, settings_.noiseless);
+  return best_place(axes, *beyond_.process, left, number, &exhausted);
+}
+
+std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProcess& likeliest,
+                                          const Known& known, TrialNumber number,
+                                          const Exhausted* closed) const {
+  // The likeliest lengths come from what is known, most of it far from the best: a parameter that matters
+  // only there seems not to matter at all, and would stay where it is. So every other trial doubts.
+  const bool doubts = number % 2 == 1;
+  const auto wary = doubts ? std::optional(likeliest.wary(1)) : std::nullopt;
+  const GaussianProcess& process = wary ? *wary : likeliest;
   const auto d = axes.size();
   const auto best = static_cast<std::size_t>(std::min_element(known.targets.begin(), known.targets.end()) -
                                              known.targets.begin());
@@ -285,10 +327,13 @@ std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProces
         places.back().push_back(axes.settled(k, std::clamp(from + reach * random.normal(), 0.0, 1.0)));
     }
   }
+  const auto is_closed = [&](const Place& place) { return closed != nullptr && closed->contains(place); };
+  auto open = places;
+  std::erase_if(open, is_closed);
   const Search search(axes, process, known.targets[best]);
-  auto ranked = search.ranked(places);
+  const auto ranked = search.ranked(open);
   std::vector<std::pair<double, Place>> climbed;
-  for (std::size_t i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) {
     auto place = ranked[i].second;
     const double height = search.climb(place);
     climbed.emplace_back(height, std::move(place));
@@ -296,7 +341,7 @@ std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProces
   std::sort(climbed.begin(), climbed.end());
   climbed.insert(climbed.end(), ranked.begin(), ranked.end());
   for (const auto& [_, place] : climbed)
-    if (!is_among(known.points, place)) return place;
+    if (!is_among(known.points, place) && !is_closed(place)) return place;
   return places[random.below(places.size())];  // all has been tried
 }
 

@@ -17,7 +17,21 @@ constexpr double narrowest_of_the_rest = 0.05;
 
 // So many trials make a forecast: with more it would take longer than all the rest of a question.
 constexpr std::size_t most_known = 64;
-constexpr std::size_t look_around = 5;  // every so many-th trial, among so many times as many draws
+// In turns of seven trials: one looks around, among so many times as many draws; three go down elsewhere at
+// first, one when there are more trials, and none when there are many.
+constexpr TrialNumber turn = 7;
+constexpr std::size_t very_few = 60;
+constexpr std::size_t around = 5;
+constexpr std::size_t few = 300;
+constexpr std::size_t elsewhere_draws = 192;
+// With few trials a forecast is quick, and draws from the good ones' kernels may be more: at most this often.
+constexpr double most_draws = 3;
+
+std::vector<Axis> axes_of(const History& history, const std::vector<ParameterId>& space) {
+  std::vector<Axis> axes;
+  for (const auto id : space) axes.push_back(history.parameter(id).axis);
+  return axes;
+}
 
 // What a trial gave these parameters; what it will give them, if it is still running. Nothing if one is
 // missing.
@@ -76,12 +90,21 @@ double TpeSampler::one(const History& history, TrialNumber number, ParameterId p
 // Several processes share the numbers: each looks around now and then, and nobody has to count.
 TpeSampler::View TpeSampler::view_of(const History& history, TrialNumber number) const {
   if (!settings_.foretell || history.objectives() > 1) return View::none;
-  return number % look_around == 0 ? View::everywhere : View::near;
+  const auto place = number % turn;
+  if (place == 0) return View::everywhere;
+  const auto trials = history.finished_count();
+  const bool elsewhere = trials < very_few ? place % 2 == 0 : trials < few && place == 2;
+  return elsewhere ? View::elsewhere : View::near;
 }
 
 std::vector<double> TpeSampler::best_draw(const History& history, const Space& space, TrialNumber number,
                                           View view) {
   auto& estimator = estimator_of(history, space, number);
+  if (view == View::elsewhere) {
+    if (auto draw = draw_elsewhere(history, space, estimator, number); !draw.empty()) return draw;
+    view = View::near;
+  }
+  const bool foretells = view != View::none;
   Random random({seed_, number, hash_of(history.parameter(space[0]).name), space.size()});
   const auto anywhere = [&](std::size_t count) {
     std::vector<double> draws;
@@ -89,22 +112,68 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
     return draws;
   };
   const auto near_the_good = [&] {
+    const double more = std::clamp(few / static_cast<double>(history.finished_count() + 1), 1.0, most_draws);
+    const double count = std::floor(static_cast<double>(settings_.candidates) * (foretells ? more : 1));
     std::vector<double> draws;
     // From all kernels in turn, not as chance has it.
-    for (std::size_t i = 0; i < settings_.candidates; ++i) {
-      const double share =
-          (static_cast<double>(i) + random.uniform()) / static_cast<double>(settings_.candidates);
-      estimator.good.sample(random, draws, share);
-    }
+    for (double i = 0; i < count; ++i) estimator.good.sample(random, draws, (i + random.uniform()) / count);
     return draws;
   };
   const auto best_among = [&](const std::vector<double>& draws) {
     return best_of(estimator.tried, draws, merits(history, space, estimator, view, draws));
   };
   auto best =
-      best_among(view == View::everywhere ? anywhere(look_around * settings_.candidates) : near_the_good());
+      best_among(view == View::everywhere ? anywhere(around * settings_.candidates) : near_the_good());
   if (!estimator.tried.contains(best)) return best;
   return best_among(anywhere(settings_.candidates));  // all near the good ones has been tried
+}
+
+// Judged by the forecast from the trials around: it knows that basin best.
+std::vector<double> TpeSampler::draw_elsewhere(const History& history, const Space& space,
+                                               const Estimator& estimator, TrialNumber number) const {
+  const auto land = landscape(history, space, number);
+  const auto basin = basin_to_refine(land);
+  if (!basin) return {};
+  const auto as_values = [&](std::span<const double> places) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto& axis = land.axes[i % land.axes.size()];
+      values.push_back(axis.is_category() ? places[i] : axis.value(places[i]));
+    }
+    return values;
+  };
+  Known known;
+  for (const auto index : nearest_to(land, basin->deepest, most_known)) {
+    const auto point = as_values(land.place(index));
+    known.points.insert(known.points.end(), point.begin(), point.end());
+    known.losses.push_back(land.losses[index]);
+  }
+  known.rival = 0;
+  Random random({seed_, number, hash_of(history.parameter(space[0]).name), 0x6261});
+  const auto draws = as_values(places_in(land, *basin, elsewhere_draws, random));
+  const auto foretold = log_improvements(land.axes, known, draws);
+  if (foretold.empty()) return {};
+  auto best = best_of(estimator.tried, draws, foretold);
+  if (estimator.tried.contains(best)) return {};
+  return best;
+}
+
+// All trials; what still runs is believed to end badly, so that the next one goes elsewhere.
+Landscape TpeSampler::landscape(const History& history, const Space& space, TrialNumber asking) const {
+  Landscape land{axes_of(history, space), {}, {}};
+  const auto bad = bad_loss(history);
+  if (!bad) return land;
+  for (const auto& trial : history.trials()) {
+    const bool runs = trial.state == TrialState::running && settings_.avoid_running && trial.number != asking;
+    if (trial.state != TrialState::complete && trial.state != TrialState::pruned && !runs) continue;
+    const auto point = point_of(trial, space);
+    if (point.empty()) continue;
+    for (std::size_t i = 0; i < point.size(); ++i)
+      land.places.push_back(land.axes[i].is_category() ? point[i] : land.axes[i].position(point[i]));
+    const bool valid = trial.state == TrialState::complete && violation(trial) == 0;
+    land.losses.push_back(valid ? std::min(history.loss(trial), *bad) : *bad);
+  }
+  return land;
 }
 
 // How likely each draw is a good one, times how much better than the best it may be. What is far from all
@@ -112,11 +181,8 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
 std::vector<double> TpeSampler::merits(const History& history, const Space& space, const Estimator& estimator,
                                        View view, std::span<const double> draws) const {
   std::vector<double> foretold;
-  if (view != View::none) {
-    std::vector<Axis> axes;
-    for (const auto id : space) axes.push_back(history.parameter(id).axis);
-    foretold = log_improvements(axes, known(history, space, view), draws);
-  }
+  if (view != View::none)
+    foretold = log_improvements(axes_of(history, space), known(history, space, view), draws);
   if (view == View::everywhere && !foretold.empty()) return foretold;
   auto merits = estimator.good.log_density(draws);
   const auto against = estimator.rest.log_density(draws);
@@ -125,13 +191,19 @@ std::vector<double> TpeSampler::merits(const History& history, const Space& spac
   return merits;
 }
 
-// The best trials, which make a map of where they are; for the whole space some of every rank. How bad the
-// worst fifth is says nothing about where the best may be, and would blur what does; what was pruned or
-// violates constraints counts as one of them.
-Known TpeSampler::known(const History& history, const Space& space, View view) const {
+// How bad the worst fifth is says nothing about where the best may be, and would blur what does; what was
+// pruned or violates constraints counts as one of them. Nothing if no trial is complete.
+std::optional<double> TpeSampler::bad_loss(const History& history) const {
   const auto ranked = split_.ranked();
   if (ranked.valid == 0) return {};
-  const double bad = history.loss(history.trials()[ranked.indices[ranked.valid * 4 / 5]]);
+  return history.loss(history.trials()[ranked.indices[ranked.valid * 4 / 5]]);
+}
+
+// The best trials, which make a map of where they are; for the whole space some of every rank.
+Known TpeSampler::known(const History& history, const Space& space, View view) const {
+  const auto ranked = split_.ranked();
+  const auto bad = bad_loss(history);
+  if (!bad) return {};
   const auto count = std::min(ranked.indices.size(), most_known);
   Known known;
   for (std::size_t i = 0; i < count; ++i) {
@@ -140,7 +212,7 @@ Known TpeSampler::known(const History& history, const Space& space, View view) c
     const auto point = point_of(trial, space);
     if (point.empty()) continue;
     known.points.insert(known.points.end(), point.begin(), point.end());
-    known.losses.push_back(rank < ranked.valid ? std::min(history.loss(trial), bad) : bad);
+    known.losses.push_back(rank < ranked.valid ? std::min(history.loss(trial), *bad) : *bad);
   }
   return known;
 }
@@ -149,8 +221,7 @@ TpeSampler::Estimator& TpeSampler::estimator_of(const History& history, const Sp
                                                 TrialNumber asking) {
   auto found = estimators_.find(space);
   if (found == estimators_.end()) {
-    std::vector<Axis> axes;
-    for (const auto id : space) axes.push_back(history.parameter(id).axis);
+    auto axes = axes_of(history, space);
     const auto weights = history.objectives() == 1 ? Parzen::Weights::given : Parzen::Weights::equal;
     Parzen good(axes, weights, settings_.sharpness);
     Parzen rest(std::move(axes), Parzen::Weights::newest_more, 1,

@@ -3,8 +3,9 @@
 // trials, one for the rest; of some draws from the first the one is taken that is likeliest good.
 //
 // Densities say which trials are good, not how good, and settle around whatever was best early. So the draws
-// are also judged by what is foretold of their values (forecast.h), and every fifth trial goes where in the
-// whole space the forecast promises most.
+// are also judged by what is foretold of their values (forecast.h). Of seven trials one goes where in the
+// whole space the forecast promises most; up to three, the fewer the more trials there are, go down where
+// else it goes down (basins.h).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -12,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "basins.h"
 #include "forecast.h"
 #include "parzen.h"
 #include "sampler.h"
@@ -46,15 +48,20 @@ class TpeSampler : public Sampler {
     Tried tried;
   };
 
-  enum class View { none, near, everywhere };  // of the forecast
+  enum class View { none, near, everywhere, elsewhere };  // of the forecast
 
   Estimator& estimator_of(const History& history, const Space& space, TrialNumber asking);
   [[nodiscard]] View view_of(const History& history, TrialNumber number) const;
   std::vector<double> best_draw(const History& history, const Space& space, TrialNumber number, View view);
+  // In another basin than that of the best; nothing if none is worth it.
+  [[nodiscard]] std::vector<double> draw_elsewhere(const History& history, const Space& space,
+                                                   const Estimator& estimator, TrialNumber number) const;
   [[nodiscard]] std::vector<double> merits(const History& history, const Space& space,
                                            const Estimator& estimator, View view,
                                            std::span<const double> draws) const;
+  [[nodiscard]] std::optional<double> bad_loss(const History& history) const;
   [[nodiscard]] Known known(const History& history, const Space& space, View view) const;
+  [[nodiscard]] Landscape landscape(const History& history, const Space& space, TrialNumber asking) const;
   void weigh_by_rank(Estimator& estimator) const;
   void move(const History& history, const Space& space, Estimator& estimator, std::size_t index,
             Side to) const;

@@ -86,6 +86,16 @@ TEST(ForecastTest, WhereATrialWasThereIsLittleToGain) {
             *std::max_element(anywhere.begin(), anywhere.end()) - 1);
 }
 
+TEST(ForecastTest, ARivalIsEasierToImproveOn) {
+  auto known = trials_of(bowl, 20);
+  const auto places = grid(0, 1);
+  const auto best = log_improvements(square, known, places);
+  known.rival = static_cast<std::size_t>(std::max_element(known.losses.begin(), known.losses.end()) -
+                                         known.losses.begin());
+  const auto rival = log_improvements(square, known, places);
+  for (std::size_t i = 0; i < best.size(); ++i) EXPECT_GT(rival[i], best[i]);
+}
+
 TEST(ForecastTest, ChoicesAreToldApart) {
   const std::vector<Axis> axes{Axis(category({"a", "b", "c"})), Axis(real(0, 1))};
   Known known;
