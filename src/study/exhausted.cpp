@@ -8,14 +8,14 @@
 namespace longship::study {
 namespace {
 
-// So many trials of a basin that brought less than so much, in deviations of all targets, are its last ones.
-constexpr std::size_t patience = 8;
-constexpr double much = 0.002;
+// So many trials of a basin that brought no more than that, in deviations of all targets, are its last ones.
+constexpr std::size_t last_trials = 8;
+constexpr double least_gain = 0.002;
 
 bool is_at_its_end(const std::vector<double>& targets) {
-  if (targets.size() <= patience) return false;
-  const auto recent = targets.end() - static_cast<std::ptrdiff_t>(patience);
-  return *std::min_element(targets.begin(), recent) - *std::min_element(recent, targets.end()) <= much;
+  if (targets.size() <= last_trials) return false;
+  const auto recent = targets.end() - static_cast<std::ptrdiff_t>(last_trials);
+  return *std::min_element(targets.begin(), recent) - *std::min_element(recent, targets.end()) <= least_gain;
 }
 
 }  // namespace
