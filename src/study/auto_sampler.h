@@ -13,7 +13,7 @@ namespace longship::study {
 
 // - several objectives: TPE, and NSGA-II once there are many trials;
 // - parameters that only some trials have, or very many of them: TPE;
-// - otherwise a Gaussian process, as long as that is quick; then CMA-ES from the
+// - otherwise a Gaussian process, and every fourth trial TPE, as long as that is quick; then CMA-ES from the
 //   best place found, or TPE if there are choices.
 class AutoSampler : public Sampler {
  public:
@@ -22,7 +22,8 @@ class AutoSampler : public Sampler {
   double one(const History& history, TrialNumber number, ParameterId parameter) override;
 
  private:
-  [[nodiscard]] Sampler& chosen(const History& history, std::span<const ParameterId> space);
+  [[nodiscard]] Sampler& chosen(const History& history, TrialNumber number,
+                                std::span<const ParameterId> space);
 
   TpeSampler tpe_;
   GpSampler gp_;

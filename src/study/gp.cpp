@@ -18,6 +18,7 @@ using Place = std::vector<double>;  // a position on each axis; of a category th
 
 constexpr TrialNumber every_to_the_end = 4;  // trial may go on in a basin that is exhausted
 constexpr std::size_t least_left = 5;        // trials outside, to learn from
+constexpr std::size_t few_left = 100;
 constexpr std::size_t most_enumerated = 24;  // steps that are tried one by one; finer ones are rounded
 
 double coordinate(const Axis& axis, double value) {
@@ -283,7 +284,8 @@ void GpSampler::learn(Known& known) {
   whole_.process->know(known.points, known.targets);
 }
 
-// As if there were nothing but what lies outside, with lengths of its own.
+// As if there were nothing but what lies outside, with lengths of its own: while there is little of it,
+// looked for anew each time, for the last ones may come from another basin.
 std::vector<double> GpSampler::place_beyond(const Axes& axes, const Known& known, const Exhausted& exhausted,
                                             TrialNumber number) {
   Known left;
@@ -293,6 +295,10 @@ std::vector<double> GpSampler::place_beyond(const Axes& axes, const Known& known
     left.targets.push_back(known.targets[index]);
   }
   standardise(left.targets);
+  if (left.targets.size() <= few_left) {
+    beyond_.process.emplace(axes.choices());
+    beyond_.next_fit = 0;
+  }
   beyond_.learn(left.points, left.targets, settings_.noiseless);
   return best_place(axes, *beyond_.process, left, number, &exhausted);
 }

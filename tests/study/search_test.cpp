@@ -316,8 +316,9 @@ std::vector<double> next_after(int trials, const char* sampler) {
   return {study.suggest(number, x), study.suggest(number, y)};
 }
 
-TEST(SearchTest, AutoAsksTheGaussianProcessWhileThatIsQuick) {
-  EXPECT_EQ(next_after(33, "auto"), next_after(33, "gp"));
+TEST(SearchTest, AutoGivesEveryFourthTrialToTpe) {
+  for (const int trials : {30, 31, 32, 33})
+    EXPECT_EQ(next_after(trials, "auto"), next_after(trials, trials % 4 == 1 ? "tpe" : "gp")) << trials;
   EXPECT_NE(next_after(33, "tpe"), next_after(33, "gp"));
 }
 
