@@ -316,7 +316,10 @@ std::vector<double> GpSampler::best_place(const Axes& axes, const GaussianProces
                                              known.targets.begin());
   Random random({seed_, number, 0x6770});
   std::vector<Place> places;
-  const std::size_t spread = known.targets.size() > 120 ? 192 : 384;
+  const auto count = known.targets.size();
+  // With many points to learn from it takes long to foretell what a place is worth, and most are near the
+  // best.
+  const std::size_t spread = count > 160 ? 96 : count > 120 ? 192 : 384;
   for (std::uint32_t i = 0; i < spread; ++i) {
     places.emplace_back();
     for (std::uint32_t k = 0; k < d; ++k)
