@@ -29,6 +29,7 @@ constexpr double most_draws = 3;
 
 std::vector<Axis> axes_of(const History& history, const std::vector<ParameterId>& space) {
   std::vector<Axis> axes;
+  axes.reserve(space.size());
   for (const auto id : space) axes.push_back(history.parameter(id).axis);
   return axes;
 }
@@ -113,10 +114,14 @@ std::vector<double> TpeSampler::best_draw(const History& history, const Space& s
   };
   const auto near_the_good = [&] {
     const double more = std::clamp(few / static_cast<double>(history.finished_count() + 1), 1.0, most_draws);
-    const double count = std::floor(static_cast<double>(settings_.candidates) * (foretells ? more : 1));
+    const auto count =
+        static_cast<std::size_t>(static_cast<double>(settings_.candidates) * (foretells ? more : 1));
     std::vector<double> draws;
     // From all kernels in turn, not as chance has it.
-    for (double i = 0; i < count; ++i) estimator.good.sample(random, draws, (i + random.uniform()) / count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double share = (static_cast<double>(i) + random.uniform()) / static_cast<double>(count);
+      estimator.good.sample(random, draws, share);
+    }
     return draws;
   };
   const auto best_among = [&](const std::vector<double>& draws) {
