@@ -52,8 +52,8 @@ Lane Lane::at(std::byte* start, Segment& segment, int number, int rank, std::spa
           node_ranks};
 }
 
-// One of two sees the other: who publishes the sleeper, or who is about to sleep the news. For that a store
-// that is ordered with all others takes a third of the time of a fence after it.
+// One of two sees the other: who publishes the sleeper, or who is about to sleep the news. A store that is
+// ordered with all others does that for less than a fence after it: 16 KiB take 0.34 us instead of 0.37.
 void Lane::publish(Counter counter, std::uint64_t value) const {
   auto& published = own().*counter;
   if (number == engine) {
